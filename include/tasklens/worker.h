@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The host's side: a worker owns one (simulated) chip and runs programs on it.
+ *
+ * Threads: a worker may be used from any thread, by one at a time; tl_worker_submit and
+ * tl_worker_wait may be called from different threads. Errors: negative codes; details in struct tl_error.
+ */
+#ifndef TASKLENS_WORKER_H
+#define TASKLENS_WORKER_H
+
+#include <tasklens/program.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tl_worker; /* made by tl_worker_open, ended by tl_worker_close */
+struct tl_loaded; /* a program on a worker; the worker's, until it closes */
+struct tl_run;    /* a submitted run; ended by tl_worker_wait */
+
+enum tl_device_mode { TL_DEVICE_PROCESS = 0, TL_DEVICE_THREAD = 1 };
+
+struct tl_worker_opts {
+    uint32_t struct_size;
+    int device_id;             /* names the device in messages; several may be open at once */
+    const char *platform;      /* "a2a3sim" or "a5sim" */
+    enum tl_device_mode mode;
+    const char *transport;     /* NULL: the arch's own; "mapped" or "copy" to force one */
+    uint64_t memory_bytes;     /* of the device; 0: 16 GiB, sparse */
+    unsigned sim_threads;      /* 0: the CPUs */
+    unsigned dfx_threads;      /* service threads of the collectors, beside the writer; 0: 1 */
+};
+#define TL_WORKER_OPTS_INIT                                                                                            \
+    {                                                                                                                  \
+        .struct_size = sizeof(struct tl_worker_opts), .platform = "a2a3sim"                                            \
+    }
+
+/* One field per flag of `tasklens run`, with its name and default. 0 is the default wherever a field says so. */
+struct tl_run_config {
+    uint32_t struct_size;
+    const char *runtime;       /* NULL: "tensormap_and_ringbuffer"; or "host_build_graph" */
+    const char *output_prefix; /* directory for the artifacts; needed if any diagnostic is on */
+    int dump_args;             /* 0..3 */
+    int chip_swimlane;         /* 0..4 */
+    int pmu;                   /* 0: off, else an event type */
+    bool dep_gen, scope_stats;
+    bool dump_hash_off;        /* --dump-hash off */
+    bool dump_oversize_chunk;  /* --dump-oversize chunk; else truncate */
+    unsigned block_dim;        /* clusters used; 0: all */
+    unsigned aicpu_threads;    /* 0: the arch's */
+    /* --dfx-set; 0: the default in docs/formats and tasklens-run(1) */
+    uint32_t dfx_records, dfx_buffers, dfx_ready, dfx_free;
+    uint64_t dfx_avg_bytes;
+    uint64_t throttle_writer_bytes_s; /* for tests: slows the payload writer; 0: off */
+    /* rings; 0: the default */
+    uint32_t task_window, dep_pool;
+    uint64_t heap_bytes;
+};
+#define TL_RUN_CONFIG_INIT                                                                                             \
+    {                                                                                                                  \
+        .struct_size = sizeof(struct tl_run_config)                                                                    \
+    }
+
+/* A program tensor in host memory: copied to the device before the run; TL_OUT and TL_INOUT copied back after. */
+struct tl_host_tensor {
+    const char *name;
+    void *data;               /* the caller's, until the run has been waited for */
+    uint32_t shape[TL_MAX_DIMS];
+    uint8_t dtype, rank, role; /* role: TL_IN, TL_OUT, TL_INOUT */
+};
+
+/* Loss by cause, as in dfx_meta.json. */
+enum tl_loss { TL_LOSS_HOST_DEAD, TL_LOSS_NO_BUFFER, TL_LOSS_DISK, TL_LOSS_CORRUPT, TL_LOSS_COUNT };
+
+struct tl_run_result {
+    uint64_t tasks;               /* retired */
+    uint64_t wall_ns;             /* launch to completion on the device */
+    uint64_t parked_ns;           /* of which lanes waited for the host */
+    uint64_t records_attempted, records_collected, records_dropped[TL_LOSS_COUNT];
+    uint64_t payload_bytes, payloads_truncated, payloads_lost;
+    char artifacts[1024];         /* directory that was written; empty if none */
+};
+
+int tl_worker_open(const struct tl_worker_opts *opts, struct tl_worker **ret_worker, struct tl_error *reterr);
+/* `path`: a shared object. Loads it here and on the chip. */
+int tl_worker_load(struct tl_worker *w, const char *path, struct tl_loaded **ret_loaded, struct tl_error *reterr);
+/* A program linked into the caller; thread mode only. `program` must outlive the worker. */
+int tl_worker_load_linked(struct tl_worker *w, const struct tl_program *program, struct tl_loaded **ret_loaded,
+                          struct tl_error *reterr);
+const struct tl_program *tl_loaded_program(const struct tl_loaded *loaded);
+
+/* Starts a run. `tensors` (descriptors copied, data borrowed until waited for), `params` copied. */
+int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
+                     uint32_t n_tensors, const int64_t *params, uint32_t n_params, const struct tl_run_config *config,
+                     struct tl_run **ret_run, struct tl_error *reterr);
+/* Waits for the run's end, exports, frees `run`. The result is filled as far as known on failure too. */
+int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run_result *result, struct tl_error *reterr);
+/* submit and wait in one. */
+int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
+                  uint32_t n_tensors, const int64_t *params, uint32_t n_params, const struct tl_run_config *config,
+                  struct tl_run_result *result, struct tl_error *reterr);
+/* Waits for what runs, stops the chip, frees everything. NULL is fine. */
+void tl_worker_close(struct tl_worker *w);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
