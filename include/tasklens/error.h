@@ -6,6 +6,9 @@
 #ifndef TASKLENS_ERROR_H
 #define TASKLENS_ERROR_H
 
+/* Marks what the shared library exports. */
+#define TL_API __attribute__((visibility("default")))
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -5,9 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define TL__VISIBLE __attribute__((visibility("default")))
-
-TL__VISIBLE const char *tl_strerror(int code)
+TL_API const char *tl_strerror(int code)
 {
     switch (code) {
     case TL_OK:
@@ -22,7 +20,7 @@ TL__VISIBLE const char *tl_strerror(int code)
     }
 }
 
-TL__VISIBLE const char *tl_errname(int code)
+TL_API const char *tl_errname(int code)
 {
     switch (code) {
     case TL_OK:
