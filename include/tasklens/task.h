@@ -74,12 +74,15 @@ void tl__dump_task(struct tl_task_args *args);
 #define tl_add_scalar_as(args, lvalue, dtype) tl__add_scalar((args), &(lvalue), sizeof(lvalue), (dtype))
 
 #ifndef __cplusplus
-/* Not declared anywhere: the name is the message. */
+/* Passed for a dtype, this does not compile, and its name is the message. */
+struct scalar_must_be_float_bool_or_a_fixed_width_integer_not_double_or_pointer {
+    char unused;
+};
 #define TL__SCALAR_DTYPE(x)                                                                                            \
     _Generic((x), float: TL_FLOAT32, int8_t: TL_INT8, int16_t: TL_INT16, int32_t: TL_INT32, int64_t: TL_INT64,         \
              long long: TL_INT64, uint8_t: TL_UINT8, uint16_t: TL_UINT16, uint32_t: TL_UINT32, uint64_t: TL_UINT64,    \
              unsigned long long: TL_UINT64, bool: TL_BOOL,                                                             \
-             default: scalar_must_be_float_bool_or_a_fixed_width_integer_not_double_or_pointer)
+             default: (struct scalar_must_be_float_bool_or_a_fixed_width_integer_not_double_or_pointer){0})
 /* tl_add_scalar(&args, scale): `scale` must be an lvalue of float, bool or a fixed-width integer. */
 #define tl_add_scalar(args, lvalue) tl__add_scalar((args), &(lvalue), sizeof(lvalue), TL__SCALAR_DTYPE(lvalue))
 
@@ -88,6 +91,7 @@ void tl__dump_task(struct tl_task_args *args);
 #else
 extern "C++" {
 template <typename T> struct tl__scalar; /* undefined for double, pointers, ...: does not compile */
+template <typename T> struct tl__scalar<const T> : tl__scalar<T> {};
 template <> struct tl__scalar<float> { static const tl_dtype dtype = TL_FLOAT32; };
 template <> struct tl__scalar<bool> { static const tl_dtype dtype = TL_BOOL; };
 template <> struct tl__scalar<int8_t> { static const tl_dtype dtype = TL_INT8; };
