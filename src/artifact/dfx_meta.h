@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dfx_meta.json: what we add about a run beside the artifacts of the spec (docs/formats/dfx_meta.md): losses by
+ * cause, attempted and collected per stream, time parked, clocks, what a record cost, which tensors were cut.
+ */
+#ifndef TL_ARTIFACT_DFX_META_H
+#define TL_ARTIFACT_DFX_META_H
+
+#include <stdint.h>
+
+#include <tasklens/error.h>
+
+#define TL_META_NAME "dfx_meta.json"
+#define TL_META_VERSION 1
+#define TL_META_MAX_STREAMS 8
+#define TL_META_MAX_LOSSES 8
+#define TL_META_MAX_TRUNCATED 16
+
+struct tl_meta_loss {
+    char cause[24]; /* "host_dead", "disk", ...; "" ends the list */
+    uint64_t count;
+};
+
+struct tl_meta_stream {
+    char name[24]; /* "args_dump", ... */
+    uint64_t attempted, collected;
+    struct tl_meta_loss losses[TL_META_MAX_LOSSES];
+    uint64_t payload_bytes; /* written */
+    uint64_t payloads_lost; /* records kept, payload gone */
+    double record_ns;       /* cost of a record on the device; 0: not known */
+};
+
+struct tl_meta_tensor { /* a payload that was cut */
+    uint64_t task_id;
+    uint32_t arg_index;
+    uint32_t reserved;
+    uint64_t bytes, kept_bytes; /* of the whole tensor; in args.bin */
+};
+
+struct tl_meta {
+    char program[128], case_name[64], platform[16], runtime[32];
+    char program_hash[24]; /* "xxh3:<16 hex>"; "" if not known */
+    char status[32];       /* "ok", or the error's name: TL_EHANG ... */
+    uint32_t level;        /* of the args dump; 0 if off */
+    uint32_t epoch;
+    uint64_t start_unix_ns;      /* wall clock */
+    uint64_t wall_ns;            /* launch to completion */
+    uint64_t parked_ns;          /* of which lanes waited for the host */
+    uint64_t clock_freq_hz;      /* of device cycles */
+    uint64_t clock_start_cycles; /* device clock at launch */
+    uint64_t clock_start_ns;     /* host clock (monotonic) at the same moment */
+    uint64_t tasks;              /* retired */
+    uint32_t stream_count, truncated_listed;
+    uint64_t truncated_total; /* tensors that were cut; the first 16 are listed */
+    struct tl_meta_stream streams[TL_META_MAX_STREAMS];
+    struct tl_meta_tensor truncated[TL_META_MAX_TRUNCATED];
+};
+
+/* Writes DIR/dfx_meta.json by rename. TL_EIO, TL_ENOSPC, TL_ENOMEM, TL_EINVAL (a count beyond its table). */
+int tl__meta_write(const char *dir, const struct tl_meta *meta, struct tl_error *reterr);
+/* Reads it. Unknown fields are ignored, absent ones stay 0. TL_ENOENT, TL_EPARSE, TL_EVERSION, TL_EIO. */
+int tl__meta_read(const char *dir, struct tl_meta *ret_meta, struct tl_error *reterr);
+
+#endif

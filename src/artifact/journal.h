@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run.journal: every collected buffer of a run, in the order it reached the host, so that a killed host loses nothing
+ * that was collected (docs/formats/journal.md). One file for all streams. Records are opaque bytes of a fixed size per
+ * stream; next to them stands one bin offset a record (where its payload went). Each block carries its own checksum.
+ *
+ * Writer: each append is one tl__append, made from the writer's own scratch; appends of one writer must not overlap
+ * in time (the collector's writer thread owns it). Reader: single-threaded.
+ */
+#ifndef TL_ARTIFACT_JOURNAL_H
+#define TL_ARTIFACT_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tasklens/error.h>
+
+#define TL_JOURNAL_NAME "run.journal"
+#define TL_JOURNAL_MAX_STREAMS 16
+#define TL_JOURNAL_MAX_LOSSES 8
+#define TL_JOURNAL_NO_BIN UINT64_MAX /* bin offset of a record without payload */
+#define TL_JOURNAL_VERSION 1
+
+/* What the records of stream i are. */
+struct tl_journal_stream {
+    char name[16];         /* "args_dump", ...; "" for an unused number */
+    uint32_t record_bytes; /* > 0 */
+    uint32_t version;      /* of the record's layout; the decoder checks it */
+};
+
+/* Who and what the run was; stored in the file header. A plain value. */
+struct tl_journal_run {
+    char program[128];
+    char case_name[64];
+    char platform[16];      /* "a2a3sim" */
+    char runtime[32];       /* "host_build_graph" */
+    uint64_t start_unix_ns; /* wall clock, for people */
+    uint64_t clock_freq_hz; /* of device cycles */
+    uint64_t arena_bytes;   /* a lane */
+    uint32_t epoch;
+    uint8_t dump_level, swimlane_level, pmu_event, dep_gen, scope_stats;
+    uint8_t dump_hash;  /* 1: records carry hashes */
+    uint8_t dump_chunk; /* 1: --dump-oversize chunk */
+    uint8_t stream_count;
+    uint32_t records_per_buffer;
+    uint32_t lane_count; /* per stream at most */
+    struct tl_journal_stream streams[TL_JOURNAL_MAX_STREAMS];
+};
+
+enum tl_journal_kind {
+    TL_JOURNAL_RECORDS = 1, /* one collected buffer */
+    TL_JOURNAL_END = 2,     /* a lane's end mark of an epoch: its counters */
+};
+
+/* One block: what is appended, and what the reader hands out. Pointers: the caller's during an append; the reader's
+ * until the reader is closed. */
+struct tl_journal_block {
+    uint8_t kind; /* enum tl_journal_kind */
+    uint8_t stream;
+    uint16_t lane;
+    uint32_t seq; /* of the buffer on its lane, in its epoch */
+    uint32_t epoch;
+    uint32_t count;                         /* records; 0 in an end mark */
+    uint64_t attempted;                     /* end mark: records the lane tried to write in this epoch */
+    uint64_t losses[TL_JOURNAL_MAX_LOSSES]; /* end mark: dropped, by cause */
+    uint64_t parked_ns;                     /* end mark: time that the lane waited for the host */
+    const uint64_t *bin_offsets; /* `count` of them, TL_JOURNAL_NO_BIN for none; NULL: the stream has no payloads */
+    const void *records;         /* count * record_bytes of the stream */
+};
+
+struct tl_journal_writer; /* made by tl__journal_create, ended by tl__journal_close */
+
+/* Creates DIR/run.journal (TL_EEXIST if it stands there) and writes the header. */
+int tl__journal_create(const char *dir, const struct tl_journal_run *run, struct tl_journal_writer **ret_writer,
+                       struct tl_error *reterr);
+/* One tl__append. 0: the block has reached the host's kernel and survives a kill of this process. TL_ENOSPC, TL_EIO:
+ * the file is cut back to its last whole block, or if that fails too the error stays with the writer: every later
+ * append returns it. TL_EINVAL: an unknown stream or kind. Never both partly. Allocates only when a block is larger
+ * than any before. */
+int tl__journal_append(struct tl_journal_writer *writer, const struct tl_journal_block *block);
+/* Blocks and bytes written so far. */
+uint64_t tl__journal_bytes(const struct tl_journal_writer *writer);
+/* Closes; `unlink_it` removes the file (the manifests are in place). NULL is fine. */
+void tl__journal_close(struct tl_journal_writer *writer, bool unlink_it);
+
+/* How reading ended. */
+struct tl_journal_report {
+    uint64_t blocks;        /* good ones handed out */
+    uint64_t duplicates;    /* same kind, stream, lane, epoch and seq as an earlier one: dropped */
+    uint64_t bytes_good;    /* of the file, header included */
+    uint64_t bytes_dropped; /* after the last good block: a torn tail, or what follows a corrupt block */
+    bool torn;              /* the file ends inside a block */
+    bool corrupt;           /* a whole block is there and its checksum or fields are wrong */
+    char reason[160];       /* in words; "" when the file ends at a block's end */
+};
+
+struct tl_journal_reader; /* made by tl__journal_open, ended by tl__journal_reader_close */
+
+/* Opens `path` (the file itself). TL_ENOENT; TL_EPARSE: not a journal, or its header is damaged; TL_EVERSION: needs a
+ * newer reader; TL_EIO; TL_ENOMEM. */
+int tl__journal_open(const char *path, struct tl_journal_reader **ret_reader, struct tl_error *reterr);
+/* The reader's. */
+const struct tl_journal_run *tl__journal_run(const struct tl_journal_reader *reader);
+/* 1 and *ret_block set, 0 at the end (see the report), TL_ENOMEM. */
+int tl__journal_next(struct tl_journal_reader *reader, struct tl_journal_block *ret_block);
+const struct tl_journal_report *tl__journal_report(const struct tl_journal_reader *reader);
+/* NULL is fine. */
+void tl__journal_reader_close(struct tl_journal_reader *reader);
+
+#endif
