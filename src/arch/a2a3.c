@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arch/table.h"
+
+const struct tl_arch tl__arch_a2a3 = {
+    .name = "a2a3",
+    .clusters = 24,
+    .aicpu_threads = 4,
+    .clock_hz = 50000000,
+    .pmu_counters = 8,
+    .transport = TL_TRANSPORT_MAPPED,
+};

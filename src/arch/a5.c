@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arch/table.h"
+
+const struct tl_arch tl__arch_a5 = {
+    .name = "a5",
+    .clusters = 36,
+    .aicpu_threads = 5,
+    .clock_hz = 1000000000,
+    .pmu_counters = 10,
+    .transport = TL_TRANSPORT_COPY,
+};

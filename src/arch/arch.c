@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arch/arch.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "arch/table.h"
+
+static const struct tl_arch *const table[] = {&tl__arch_a2a3, &tl__arch_a5};
+
+const struct tl_arch *tl__arch_at(unsigned i)
+{
+    return i < sizeof(table) / sizeof(table[0]) ? table[i] : NULL;
+}
+
+const struct tl_arch *tl__arch_find(const char *name)
+{
+    const struct tl_arch *arch;
+
+    for (unsigned i = 0; (arch = tl__arch_at(i)) != NULL; i++)
+        if (strcmp(arch->name, name) == 0)
+            return arch;
+    return NULL;
+}

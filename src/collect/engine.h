@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collectors' engine: resident across runs, one lane protocol for all of them. A worker owns one; it is built on
+ * the first run with a diagnostic on and lives until the worker closes.
+ *
+ * Per run: begin -> (launch, wait) -> quiesce -> reconcile (only if the device died or stopped) -> export. Calls come
+ * from the worker's thread; the service threads are the engine's own. Between runs, and without a device that rings, all
+ * of them sleep.
+ */
+#ifndef TL_COLLECT_ENGINE_H
+#define TL_COLLECT_ENGINE_H
+
+#include <stdbool.h>
+
+#include <tasklens/error.h>
+#include <tasklens/worker.h>
+
+#include "collect/transport.h"
+
+struct tl_engine;
+
+struct tl_engine_opts {
+    struct tl_transport *transport; /* borrowed; outlives the engine */
+    unsigned threads;               /* service threads beside the writer; 0: 1 */
+};
+
+/* What one run wants recorded. Strings are borrowed until export returns. */
+struct tl_engine_run {
+    uint32_t epoch;                 /* >= 1, increasing */
+    const struct tl_run_config *config; /* levels, sizes, output_prefix (the run's directory, which exists) */
+    unsigned lanes;                 /* AICPU roles that may produce */
+    const char *program, *case_name; /* for the journal and dfx_meta.json */
+    const char *const *kernel_names; /* by index of func_ids; for messages */
+    uint64_t clock_hz;
+};
+
+int tl__engine_create(const struct tl_engine_opts *opts, struct tl_engine **ret_engine, struct tl_error *reterr);
+/* Stops and joins the threads, frees the pools. NULL is fine. */
+void tl__engine_destroy(struct tl_engine *e);
+
+/* Binds the run, (re)builds pools if their shape changed, opens the journal. *ret_dfx: address for tl_launch.dfx.
+ * Pools larger than the device's memory: TL_ENOMEM whose message has the exact shortfall. */
+int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint64_t *ret_dfx, struct tl_error *reterr);
+/* The launch never happened: forgets the run, removes its journal. */
+void tl__engine_abandon(struct tl_engine *e, uint32_t epoch);
+/* Waits until every lane's end mark of `epoch` is consumed and its payloads are written. TL_ETIMEDOUT at the deadline. */
+int tl__engine_quiesce(struct tl_engine *e, uint32_t epoch, uint64_t deadline_ns);
+/* The device is dead or stopped for good: takes what its memory still holds. TL_ECORRUPT if that was impossible. */
+int tl__engine_reconcile(struct tl_engine *e, uint32_t epoch, struct tl_error *reterr);
+/* Checks the counts against `expected_dump` (UINT64_MAX: unknown), writes the artifacts, removes the journal, fills
+ * the record fields of *result and forgets the run. TL_ELOST: written, but incomplete. TL_EIO, TL_ENOSPC: not written; the
+ * journal stays. */
+int tl__engine_export(struct tl_engine *e, uint32_t epoch, uint64_t expected_dump, struct tl_run_result *result,
+                      struct tl_error *reterr);
+/* Sum over the lanes of time parked so far, the open interval included; for watchdogs. Any thread. */
+uint64_t tl__engine_parked_ns(struct tl_engine *e, uint32_t epoch);
+
+/* `tasklens recover`: rebuilds the artifacts of DIR (a run's directory) from its run.journal. */
+struct tl_recover_result {
+    uint64_t buffers, records, payload_bytes, torn_bytes, payloads_missing;
+};
+int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct tl_error *reterr);
+
+#endif

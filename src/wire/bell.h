@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bell: the interrupt line between host and device. It carries no data, so a missed or a spurious ring costs
+ * a look, never a record. It lives in a page outside device memory that both sides map under either transport.
+ *
+ * Who: `device` is waited on by the chip's threads and rung by the host; `shard[i]` is waited on by the service thread
+ * that runs shard i and rung by the lanes of that shard; `run` is waited on by the host's run waiter.
+ * Protocol (labels B1, B2 of docs/protocol.md):
+ *     waiter  t = arm (waiting += 1, full fence B1, read seq); look again; sleep(t) while seq == t; disarm
+ *     ringer  publish; full fence B2; seq += 1; wake only if waiting != 0
+ * Either the waiter's second look sees what was published or the ringer sees `waiting`: B1 and B2 order a store before a
+ * load on each side. A dead waiter leaves `waiting` raised: each ring then costs one system call and nothing else. A dead
+ * ringer never rings: every wait has a deadline or another ringer (the chip's monitor rings `run` when the chip dies).
+ */
+#ifndef TL_WIRE_BELL_H
+#define TL_WIRE_BELL_H
+
+#include "base/env.h"
+
+#define TL_MAX_SHARDS 8u
+#define TL_BELL_MAGIC 0x4C4C4542u
+
+struct tl_bell {
+    tl_au32 seq;     /* writers: ringers */
+    tl_au32 waiting; /* writers: waiters */
+    uint32_t pad[14];
+};
+_Static_assert(sizeof(struct tl_bell) == 64, "one cache line a bell");
+
+struct tl_bell_page {
+    uint32_t magic, n_shards, pad[14];
+    struct tl_bell device;
+    struct tl_bell run;
+    struct tl_bell shard[TL_MAX_SHARDS];
+};
+_Static_assert(sizeof(struct tl_bell_page) <= 4096, "one page");
+
+/* Raises `waiting` and returns the ticket for tl__bell_sleep. Look at the condition between the two. */
+static inline uint32_t tl__bell_arm(struct tl_bell *bell)
+{
+    uint32_t ticket;
+
+    tl_add_rlx(&bell->waiting, 1u);
+    tl_fence_full();                 /* B1: `waiting` before the look; pairs with B2 */
+    ticket = tl_load_acq(&bell->seq); /* A-bell: what was published before this ring is visible; pairs with R-bell */
+    return ticket;
+}
+
+static inline void tl__bell_disarm(struct tl_bell *bell)
+{
+    (void)tl_sub_acq_rel(&bell->waiting, 1u);
+}
+
+/* 0, or TL_ETIMEDOUT after `deadline_ns`. */
+static inline int tl__bell_sleep(struct tl_bell *bell, uint32_t ticket, uint64_t deadline_ns)
+{
+    return tl__park(&bell->seq, ticket, deadline_ns);
+}
+
+static inline void tl__bell_ring(struct tl_bell *bell)
+{
+    tl_fence_full();                 /* B2: what was published before the look at `waiting`; pairs with B1 */
+    (void)tl_add_rel(&bell->seq, 1u); /* R-bell: publishes what precedes the ring; pairs with A-bell */
+    if (tl_load_rlx(&bell->waiting) != 0) /* relaxed: B2 already orders it */
+        tl__wake(&bell->seq, UINT32_MAX);
+}
+
+#endif
