@@ -27,23 +27,24 @@ enum tl_dump_cause {
     TL_DUMP_CAUSE_DISK = 1,        /* "disk": the writer met a full or failing disk */
     TL_DUMP_CAUSE_HOST_DEAD = 2,   /* "host_dead": the device gave up waiting for the host */
     TL_DUMP_CAUSE_DEVICE_DEAD = 3, /* "device_dead": the device died before the bytes could be fetched */
-    TL_DUMP_CAUSE_CORRUPT = 4,     /* "corrupt": the record points outside its arena or its view outside its buffer */
+    TL_DUMP_CAUSE_CORRUPT = 4,     /* "corrupt": the record points outside its arena */
     TL_DUMP_CAUSE_TORN = 5,        /* "torn": the bytes in the arena no longer match the record's hash */
-    TL_DUMP_CAUSE_OTHER = 6,       /* a cause that this version has no name for */
+    TL_DUMP_CAUSE_BAD_VIEW = 6,    /* "bad_view": the view reaches past its buffer */
+    TL_DUMP_CAUSE_OTHER = 7,       /* a cause that this version has no name for */
 };
 
 /* struct tl_dump_record.flags */
-enum tl_dump_flag {
-    TL_DUMP_TRUNCATED = 1u << 0,   /* larger than the arena: the payload is its first bytes */
-    TL_DUMP_AMBIGUOUS = 1u << 1,   /* the mark matched several slots; this is the first */
-    TL_DUMP_PARTIAL = 1u << 2,     /* captured while the task still ran, or not all pieces arrived */
-    TL_DUMP_LOST = 1u << 3,        /* the payload was due and is gone; `cause` says why */
-    TL_DUMP_UNSUPPORTED = 1u << 4, /* no payload: rank above TL_MAX_DIMS or unknown dtype */
-    TL_DUMP_MISMATCH = 1u << 5,    /* the kernel's signature and the submit disagree about this slot */
-    TL_DUMP_CONTIGUOUS = 1u << 6,  /* the view was contiguous in its buffer (the payload always is) */
-    TL_DUMP_OVERWRITTEN = 1u << 7, /* old files only: the payload was overwritten before it was read */
-    TL_DUMP_MARKED = 1u << 8,      /* the program selected this argument */
-    TL_DUMP_HAS_HASH = 1u << 9,    /* `hash` is XXH3-64 of the payload */
+enum tl_arg_flag {
+    TL_ARG_TRUNCATED = 1u << 0,   /* larger than the arena: the payload is its first bytes */
+    TL_ARG_AMBIGUOUS = 1u << 1,   /* the mark matched several slots; this is the first */
+    TL_ARG_PARTIAL = 1u << 2,     /* captured while the task still ran, or not all pieces arrived */
+    TL_ARG_LOST = 1u << 3,        /* the payload was due and is gone; `cause` says why */
+    TL_ARG_UNSUPPORTED = 1u << 4, /* no payload: rank above TL_MAX_DIMS or unknown dtype */
+    TL_ARG_MISMATCH = 1u << 5,    /* the kernel's signature and the submit disagree about this slot */
+    TL_ARG_CONTIGUOUS = 1u << 6,  /* the view was contiguous in its buffer (the payload always is) */
+    TL_ARG_OVERWRITTEN = 1u << 7, /* old files only: the payload was overwritten before it was read */
+    TL_ARG_MARKED = 1u << 8,      /* the program selected this argument */
+    TL_ARG_HAS_HASH = 1u << 9,    /* `hash` is XXH3-64 of the payload */
 };
 
 /* One argument of one task at one stage. A plain value. */
@@ -52,12 +53,12 @@ struct tl_dump_record {
     uint64_t value_bits;                /* scalars: the value, low bytes first, upper bytes 0 */
     uint64_t start_offset;              /* elements */
     uint64_t bin_offset, bin_size;      /* payload in args.bin, bytes; bin_size 0: none */
-    uint64_t hash;                      /* with TL_DUMP_HAS_HASH */
+    uint64_t hash;                      /* with TL_ARG_HAS_HASH */
     uint64_t strides[TL_MAX_DIMS];      /* elements; 0 beyond rank */
     uint32_t shape[TL_MAX_DIMS];        /* elements; 0 beyond rank */
     int32_t func_id[TL_DUMP_MAX_FUNCS]; /* func_count of them; -1: unknown */
     uint32_t arg_index;                 /* payload slot: tensors first, then scalars */
-    uint16_t flags;                     /* enum tl_dump_flag */
+    uint16_t flags;                     /* enum tl_arg_flag */
     uint8_t func_count;                 /* 1..TL_DUMP_MAX_FUNCS */
     uint8_t rank;                       /* may exceed TL_MAX_DIMS: then shape and strides are not kept */
     uint8_t dtype;                      /* enum tl_dtype or TL_DTYPE_UNKNOWN */

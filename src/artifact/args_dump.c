@@ -27,7 +27,8 @@ TL_API const char *tl_kind_name(unsigned kind)
 
 TL_API const char *tl_dump_cause_name(unsigned cause)
 {
-    static const char *const names[] = {"none", "disk", "host_dead", "device_dead", "corrupt", "torn", "other"};
+    static const char *const names[] = {"none",    "disk", "host_dead", "device_dead",
+                                        "corrupt", "torn", "bad_view",  "other"};
 
     return cause < sizeof(names) / sizeof(names[0]) ? names[cause] : "unknown";
 }
@@ -38,7 +39,7 @@ void tl__dump_record_init(struct tl_dump_record *record)
     record->func_id[0] = -1;
     record->func_count = 1;
     record->dtype = TL_DTYPE_UNKNOWN;
-    record->flags = TL_DUMP_CONTIGUOUS;
+    record->flags = TL_ARG_CONTIGUOUS;
 }
 
 uint64_t tl__dump_payload_bytes(const struct tl_dump_record *record)
@@ -81,7 +82,7 @@ void tl__dump_count(struct tl_dump_summary *summary, const struct tl_dump_record
     for (uint64_t i = 0; i < count; i++) {
         stages[records[i].stage != TL_STAGE_BEFORE]++;
         roles[records[i].role <= TL_ROLE_INOUT ? records[i].role : TL_ROLE_INOUT]++;
-        truncated += (records[i].flags & TL_DUMP_TRUNCATED) != 0;
+        truncated += (records[i].flags & TL_ARG_TRUNCATED) != 0;
     }
     summary->total_args = count;
     summary->before_dispatch = stages[TL_STAGE_BEFORE];
