@@ -52,7 +52,7 @@ int tl__engine_reconcile(struct tl_engine *e, uint32_t epoch, struct tl_error *r
  * journal stays. */
 int tl__engine_export(struct tl_engine *e, uint32_t epoch, uint64_t expected_dump, struct tl_run_result *result,
                       struct tl_error *reterr);
-/* Sum over the lanes of time parked so far, the open interval included; for watchdogs. Any thread. */
+/* Time in which any lane was parked so far (wire/parked.h), the open interval included; for watchdogs. Any thread. */
 uint64_t tl__engine_parked_ns(struct tl_engine *e, uint32_t epoch);
 
 /* `tasklens recover`: rebuilds the artifacts of DIR (a run's directory) from its run.journal. */

@@ -8,9 +8,10 @@
  * Protocol (labels B1, B2 of docs/protocol.md):
  *     waiter  t = arm (waiting += 1, full fence B1, read seq); look again; sleep(t) while seq == t; disarm
  *     ringer  publish; full fence B2; seq += 1; wake only if waiting != 0
- * Either the waiter's second look sees what was published or the ringer sees `waiting`: B1 and B2 order a store before a
- * load on each side. A dead waiter leaves `waiting` raised: each ring then costs one system call and nothing else. A dead
- * ringer never rings: every wait has a deadline or another ringer (the chip's monitor rings `run` when the chip dies).
+ * Either the waiter's second look sees what was published or the ringer sees `waiting`: B1 and B2 order a store before
+ * a load on each side. A dead waiter leaves `waiting` raised: each ring then costs one system call and nothing else. A
+ * dead ringer never rings: every wait has a deadline or another ringer (the chip's monitor rings `run` when the chip
+ * dies).
  */
 #ifndef TL_WIRE_BELL_H
 #define TL_WIRE_BELL_H
@@ -41,7 +42,7 @@ static inline uint32_t tl__bell_arm(struct tl_bell *bell)
     uint32_t ticket;
 
     tl_add_rlx(&bell->waiting, 1u);
-    tl_fence_full();                 /* B1: `waiting` before the look; pairs with B2 */
+    tl_fence_full();                  /* B1: `waiting` before the look; pairs with B2 */
     ticket = tl_load_acq(&bell->seq); /* A-bell: what was published before this ring is visible; pairs with R-bell */
     return ticket;
 }
@@ -59,8 +60,8 @@ static inline int tl__bell_sleep(struct tl_bell *bell, uint32_t ticket, uint64_t
 
 static inline void tl__bell_ring(struct tl_bell *bell)
 {
-    tl_fence_full();                 /* B2: what was published before the look at `waiting`; pairs with B1 */
-    (void)tl_add_rel(&bell->seq, 1u); /* R-bell: publishes what precedes the ring; pairs with A-bell */
+    tl_fence_full();                      /* B2: what was published before the look at `waiting`; pairs with B1 */
+    (void)tl_add_rel(&bell->seq, 1u);     /* R-bell: publishes what precedes the ring; pairs with A-bell */
     if (tl_load_rlx(&bell->waiting) != 0) /* relaxed: B2 already orders it */
         tl__wake(&bell->seq, UINT32_MAX);
 }

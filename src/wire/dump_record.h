@@ -12,10 +12,10 @@ enum tl_wire_stage { TL_WIRE_BEFORE_DISPATCH, TL_WIRE_AFTER_COMPLETION };
 enum tl_wire_role { TL_WIRE_INPUT, TL_WIRE_OUTPUT, TL_WIRE_INOUT };
 enum tl_wire_kind { TL_WIRE_TENSOR, TL_WIRE_SCALAR };
 
-#define TL_DUMP_TRUNCATED 0x01u   /* payload cut to half the arena */
-#define TL_DUMP_AMBIGUOUS 0x02u   /* the mark matched several arguments; this is the first */
-#define TL_DUMP_PARTIAL 0x04u     /* output of a task that was running when a hang was declared */
-#define TL_DUMP_HASHED 0x08u      /* `hash` is XXH3-64 of the payload bytes in the arena */
+#define TL_DUMP_TRUNCATED 0x01u /* payload cut to half the arena */
+#define TL_DUMP_AMBIGUOUS 0x02u /* the mark matched several arguments; this is the first */
+#define TL_DUMP_PARTIAL 0x04u   /* output of a task that was running when a hang was declared */
+#define TL_DUMP_HASHED 0x08u    /* `hash` is XXH3-64 of the payload bytes in the arena */
 #define TL_DUMP_CONTIGUOUS 0x10u
 #define TL_DUMP_PIECE 0x20u       /* one piece of an oversize payload (--dump-oversize chunk) */
 #define TL_DUMP_LAST_PIECE 0x40u  /* hash of the whole payload in the last piece */
@@ -25,9 +25,9 @@ enum tl_wire_kind { TL_WIRE_TENSOR, TL_WIRE_SCALAR };
 
 struct tl_wire_dump_record {
     uint64_t task_id;
-    int32_t func_id[3];  /* func_count used; -1: unknown */
-    uint32_t piece;      /* number of this piece, from 0 */
-    uint64_t payload;    /* tensor: arena offset, monotonic. scalar: raw value */
+    int32_t func_id[3];     /* func_count used; -1: unknown */
+    uint32_t piece;         /* number of this piece, from 0 */
+    uint64_t payload;       /* tensor: arena offset, monotonic. scalar: raw value */
     uint64_t payload_bytes; /* in the arena; 0: none */
     uint64_t hash;
     uint64_t start_offset;

@@ -36,24 +36,29 @@ struct tl_dfx_header {
     /* Line 1. writer: a host service thread that is not the payload writer; readers: parked lanes. */
     tl_au64 heartbeat;
     uint64_t reserved2[7];
+    /* Line 2. writer: device; readers: host's watchdogs. See wire/parked.h. */
+    tl_au64 parked_open;     /* lanes parked now and since when, packed */
+    tl_au64 parked_total_ns; /* closed intervals of this epoch */
+    uint64_t reserved3[6];
 };
-_Static_assert(sizeof(struct tl_dfx_header) == 128, "two cache lines");
+_Static_assert(sizeof(struct tl_dfx_header) == 192, "three cache lines");
+_Static_assert(offsetof(struct tl_dfx_header, parked_open) == 128, "the device's own line");
 _Static_assert(offsetof(struct tl_dfx_header, heartbeat) == 64, "the host's own line");
 
 /* What a lane counted in one epoch. Travels in the end mark. */
 struct tl_lane_counts {
-    uint64_t attempted;               /* records asked for, before any early return */
-    uint64_t committed;               /* records put into buffers */
-    uint64_t dropped[TL_DROP_COUNT];  /* attempted = committed + sum(dropped) */
-    uint64_t truncated;               /* payloads cut to half the arena */
-    uint64_t payload_bytes;           /* committed */
+    uint64_t attempted;              /* records asked for, before any early return */
+    uint64_t committed;              /* records put into buffers */
+    uint64_t dropped[TL_DROP_COUNT]; /* attempted = committed + sum(dropped) */
+    uint64_t truncated;              /* payloads cut to half the arena */
+    uint64_t payload_bytes;          /* committed */
     uint64_t parks, parked_ns;
 };
 _Static_assert(sizeof(struct tl_lane_counts) == 80, "fixed layout");
 
 struct tl_lane {
     /* Lines 0-1. writer: host, when the lane is built; readers: device. Constant while a run may use the lane. */
-    uint32_t stream, role;            /* enum tl_stream; number of the role that owns the lane */
+    uint32_t stream, role; /* enum tl_stream; number of the role that owns the lane */
     uint32_t shard, n_buffers;
     uint32_t records_per_buffer, record_bytes;
     uint32_t ready_depth, free_depth; /* powers of two; ready_depth >= n_buffers */
@@ -72,8 +77,9 @@ struct tl_lane {
     tl_au64 arena_pos;    /* end of the last payload reserved; for figures and reconcile */
     tl_au64 current;      /* buffer being filled, 0: none; for reconcile */
     tl_au64 next_seq;     /* sequence of the next buffer taken; never reset */
-    tl_au64 parked_since; /* device clock, ns; 0: not parked */
-    uint64_t reserved2[2];
+    tl_au64 parked_since; /* device clock, ns; 0: not parked. The host's heartbeat runs while any lane is parked or */
+    tl_au64 given_up;     /* 1: the lane took the host for dead and drops until the heartbeat moves */
+    tl_au64 parked_ns;    /* closed parked intervals of this epoch */
     /* Lines 4-5. writer: device; readers: host (figures while running, the truth for reconcile after a death). */
     tl_au64 epoch; /* of `counts` */
     struct tl_lane_counts counts;
@@ -92,12 +98,12 @@ _Static_assert(offsetof(struct tl_lane, counts) == 264, "the device's counters")
  * Its owner writes it, nobody else does. Records follow the header.
  */
 struct tl_lane_buffer {
-    uint32_t magic;   /* set by the host once */
+    uint32_t magic; /* set by the host once */
     uint32_t lane;
-    uint32_t epoch;   /* 0: holds nothing; set by the device when it takes the buffer */
-    uint32_t flags;   /* TL_BUFFER_* */
-    uint64_t seq;     /* per lane, counts taken buffers */
-    tl_au64 count;    /* R6: complete records; A6 in the host's consume and reconcile */
+    uint32_t epoch; /* 0: holds nothing; set by the device when it takes the buffer */
+    uint32_t flags; /* TL_BUFFER_* */
+    uint64_t seq;   /* per lane, counts taken buffers */
+    tl_au64 count;  /* R6: complete records; A6 in the host's consume and reconcile */
     struct tl_lane_counts counts;
     uint64_t reserved[2];
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One launch: what the host tells the device about a run, and where the device reports. Both lie in device memory; the
- * host writes struct tl_launch before it sends the launch command and never after; the device writes struct tl_run_status.
+ * host writes struct tl_launch before it sends the launch command and never after; the device writes struct
+ * tl_run_status.
  */
 #ifndef TL_WIRE_LAUNCH_H
 #define TL_WIRE_LAUNCH_H
@@ -20,23 +21,23 @@ enum tl_stream { TL_STREAM_DUMP, TL_STREAM_COUNT };
 
 struct tl_launch {
     uint32_t magic, version;
-    uint32_t epoch;           /* >= 1, one more a run */
-    uint32_t runtime;         /* enum tl_runtime_kind */
-    uint32_t clusters;        /* used, 1..arch's */
-    uint32_t schedulers;      /* scheduler roles, >= 1 */
+    uint32_t epoch;      /* >= 1, one more a run */
+    uint32_t runtime;    /* enum tl_runtime_kind */
+    uint32_t clusters;   /* used, 1..arch's */
+    uint32_t schedulers; /* scheduler roles, >= 1 */
     uint32_t n_tensors, n_params;
-    uint64_t tensors;         /* address of struct tl_tensor[n_tensors] */
-    uint64_t params;          /* address of int64_t[n_params] */
-    uint64_t status;          /* address of struct tl_run_status */
-    uint64_t heap[TL_RINGS];  /* address of each ring's heap */
+    uint64_t tensors;        /* address of struct tl_tensor[n_tensors] */
+    uint64_t params;         /* address of int64_t[n_params] */
+    uint64_t status;         /* address of struct tl_run_status */
+    uint64_t heap[TL_RINGS]; /* address of each ring's heap */
     uint64_t heap_bytes[TL_RINGS];
     uint32_t task_window[TL_RINGS]; /* powers of two */
     uint32_t dep_pool[TL_RINGS];
-    uint64_t dfx;             /* address of struct tl_dfx_header; 0: no diagnostic in this run */
-    uint32_t dump_level;      /* 0..3 */
-    uint32_t dump_hash;       /* 1: XXH3-64 of each payload */
-    uint32_t dump_chunk;      /* 1: stream payloads larger than the arena in pieces; 0: truncate */
-    uint32_t guard;           /* 1: heap buffers end at a guard (reserved for --guard) */
+    uint64_t dfx;                  /* address of struct tl_dfx_header; 0: no diagnostic in this run */
+    uint32_t dump_level;           /* 0..3 */
+    uint32_t dump_hash;            /* 1: XXH3-64 of each payload */
+    uint32_t dump_chunk;           /* 1: stream payloads larger than the arena in pieces; 0: truncate */
+    uint32_t guard;                /* 1: heap buffers end at a guard (reserved for --guard) */
     uint32_t scheduler_timeout_ms; /* no progress, less parked time */
     uint32_t reserved[3];
 };
@@ -47,14 +48,14 @@ enum tl_run_state { TL_RUN_IDLE, TL_RUN_RUNNING, TL_RUN_DONE };
 
 struct tl_run_status {
     /* Line 0. writer: device; readers: host. */
-    tl_au32 state;          /* R7: TL_RUN_DONE publishes everything below; A7 in the host's wait */
-    tl_au32 code;           /* first fatal code as -TL_E..., 0: none. One CAS wins */
-    tl_au32 epoch;          /* of the run that this describes */
+    tl_au32 state; /* R7: TL_RUN_DONE publishes everything below; A7 in the host's wait */
+    tl_au32 code;  /* first fatal code as -TL_E..., 0: none. One CAS wins */
+    tl_au32 epoch; /* of the run that this describes */
     uint32_t reserved0;
     tl_au64 submitted, retired; /* tasks, while running: for progress lines */
-    uint64_t wall_ns;       /* launch to completion */
-    uint64_t parked_ns;     /* union over the lanes */
-    uint64_t expected_dump; /* dump records that retired tasks, level and marks call for */
+    uint64_t wall_ns;           /* launch to completion */
+    uint64_t parked_ns;         /* union over the lanes */
+    uint64_t expected_dump;     /* dump records that retired tasks, level and marks call for */
     uint64_t reserved1;
     /* Then one line of text for people. */
     char message[960];

@@ -16,7 +16,7 @@
 #define TL_DEV_ALIGN UINT64_C(1024)
 
 struct tl_devmem {
-    uint8_t *base;  /* this process's mapping of the chip's memory; the chip's, lives as long as it */
+    uint8_t *base; /* this process's mapping of the chip's memory; the chip's, lives as long as it */
     uint64_t bytes;
 };
 

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/producer.h"
+
+#include <string.h>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "wire/parked.h"
+
+static bool power_of_two(uint64_t n)
+{
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
+static bool lane_is_sane(const struct tl_lane *l)
+{
+    return l->shard < TL_MAX_SHARDS && power_of_two(l->ready_depth) && power_of_two(l->free_depth) &&
+           l->records_per_buffer != 0 && l->record_bytes % 8 == 0 && l->ready_depth >= l->n_buffers &&
+           l->buffer_bytes >= tl__buffer_bytes(l->records_per_buffer, l->record_bytes);
+}
+
+int tl__producer_attach(struct tl_producer *p, const struct tl_devmem *mem, uint64_t dfx, uint32_t lane_idx,
+                        struct tl_bell_page *bells)
+{
+    struct tl_dfx_header *h = tl__dev_ptr(mem, dfx, sizeof(*h));
+    struct tl_lane *lanes;
+
+    memset(p, 0, sizeof(*p));
+    if (h == NULL || h->magic != TL_DFX_MAGIC || h->version != TL_DFX_VERSION || lane_idx >= h->n_lanes)
+        return TL_ECORRUPT;
+    lanes = tl__dev_ptr(mem, h->lanes, (uint64_t)h->n_lanes * sizeof(*lanes));
+    if (lanes == NULL || !lane_is_sane(&lanes[lane_idx]))
+        return TL_ECORRUPT;
+    p->mem = *mem;
+    p->dfx = h;
+    p->lane = &lanes[lane_idx];
+    p->lane_idx = lane_idx;
+    p->host = &bells->shard[p->lane->shard];
+    p->capacity = p->lane->records_per_buffer;
+    p->record_bytes = p->lane->record_bytes;
+    p->ready = tl__dev_ptr(mem, p->lane->ready_queue, (uint64_t)p->lane->ready_depth * sizeof(uint64_t));
+    p->free = tl__dev_ptr(mem, p->lane->free_queue, (uint64_t)p->lane->free_depth * sizeof(uint64_t));
+    p->arena_bytes = p->lane->arena_bytes;
+    p->arena = p->arena_bytes ? tl__dev_ptr(mem, p->lane->arena, p->arena_bytes) : NULL;
+    if (p->ready == NULL || p->free == NULL || (p->arena_bytes != 0 && p->arena == NULL))
+        return TL_ECORRUPT;
+    /* The indices go on where the lane's last user left them: they count for the lane's life, not for a run. */
+    p->free_head =
+        tl_load_rlx(&p->lane->free_head); /* relaxed: only this side writes them, and the launch orders runs */
+    p->ready_tail = tl_load_rlx(&p->lane->ready_tail);
+    p->arena_pos = tl_load_rlx(&p->lane->arena_pos);
+    p->arena_ack = tl_load_acq(&p->lane->arena_ack); /* A3 */
+    return 0;
+}
+
+void tl__producer_begin(struct tl_producer *p, uint32_t epoch)
+{
+    memset(&p->lane->counts, 0, sizeof(p->lane->counts));
+    tl_store_rlx(&p->lane->parked_ns, 0);
+    tl_store_rel(&p->lane->epoch, epoch); /* R8: the counters are this epoch's; pairs with A8 in reconcile */
+    p->epoch = epoch;
+    p->attempt_open = false;
+}
+
+/* --- parking ------------------------------------------------------------------------------------------------- */
+
+static void unpark(struct tl_producer *p)
+{
+    uint64_t now;
+
+    if (p->wait_from_ns == 0)
+        return;
+    now = tl__now_ns();
+    p->lane->counts.parked_ns += now - p->wait_from_ns;
+    tl_store_rlx(&p->lane->parked_ns, p->lane->counts.parked_ns); /* relaxed: a figure */
+    tl_store_rlx(&p->lane->parked_since, 0);                      /* relaxed: a hint to beat */
+    tl__parked_leave(p->dfx, now);
+    p->wait_from_ns = 0;
+}
+
+static void park(struct tl_producer *p, uint64_t now)
+{
+    p->wait_from_ns = now;
+    p->beat_ns = now;                          /* the 30 s count from this lane's first wait, whoever attached before */
+    p->beat = tl_load_rlx(&p->dfx->heartbeat); /* relaxed: only its movement matters */
+    p->lane->counts.parks++;
+    tl__parked_enter(p->dfx, now);
+    tl_store_rlx(&p->lane->parked_since, now); /* relaxed: the ring below publishes it */
+    tl__bell_ring(p->host);
+}
+
+/* TL_EAGAIN while there is hope; TL_ELOST once the host has shown no life for TL_HOST_DEAD_NS. */
+static int wait_or_give_up(struct tl_producer *p)
+{
+    uint64_t now = tl__now_ns(), beat;
+
+    if (p->wait_from_ns == 0) {
+        park(p, now);
+        return TL_EAGAIN;
+    }
+    beat = tl_load_rlx(&p->dfx->heartbeat);
+    if (beat != p->beat) {
+        p->beat = beat;
+        p->beat_ns = now;
+        return TL_EAGAIN;
+    }
+    if (now - p->beat_ns < TL_HOST_DEAD_NS)
+        return TL_EAGAIN;
+    unpark(p);
+    p->given_up = true;
+    tl_store_rlx(&p->lane->given_up, 1); /* relaxed: asks a host that comes back for a beat */
+    return TL_ELOST;
+}
+
+/* After giving up, records drop at once until the heartbeat moves again. */
+static bool still_given_up(struct tl_producer *p)
+{
+    if (!p->given_up)
+        return false;
+    if (tl_load_rlx(&p->dfx->heartbeat) == p->beat)
+        return true;
+    p->given_up = false;
+    tl_store_rlx(&p->lane->given_up, 0);
+    return false;
+}
+
+uint64_t tl__producer_deadline(const struct tl_producer *p)
+{
+    return p->wait_from_ns == 0 ? TL_FOREVER : p->beat_ns + TL_HOST_DEAD_NS;
+}
+
+/* --- buffers ------------------------------------------------------------------------------------------------- */
+
+/* Hands the current buffer to the host. False when the ready queue is full. */
+static bool publish(struct tl_producer *p)
+{
+    uint32_t mask = p->lane->ready_depth - 1;
+
+    if (p->ready_tail - tl_load_acq(&p->lane->ready_head) >
+        mask) /* A4: the slot's old entry has been read; pairs with R4 */
+        return false;
+    p->ready[p->ready_tail & mask] = p->buffer_addr;
+    p->ready_tail++;
+    p->buffer = NULL;
+    tl_store_rel(&p->lane->ready_tail, p->ready_tail); /* R1: entry, header and records; pairs with A1 in drain */
+    tl_store_rlx(&p->lane->current,
+                 0); /* relaxed: a death in between leaves it in both places; reconcile drops by seq */
+    tl__bell_ring(p->host);
+    return true;
+}
+
+/* Takes a free buffer. False when there is none. */
+static bool take(struct tl_producer *p)
+{
+    uint32_t mask = p->lane->free_depth - 1;
+    uint64_t addr, seq;
+    struct tl_lane_buffer *b;
+
+    if (p->free_head == tl_load_acq(&p->lane->free_tail)) /* A2: the entry and the buffer's reset; pairs with R2 */
+        return false;
+    addr = p->free[p->free_head & mask];
+    p->free_head++;
+    b = tl__dev_ptr(&p->mem, addr, p->lane->buffer_bytes);
+    if (b != NULL) {
+        seq = tl_load_rlx(&p->lane->next_seq); /* relaxed: only this side writes it */
+        b->lane = p->lane_idx;
+        b->flags = 0;
+        b->seq = seq;
+        b->epoch = p->epoch;
+        tl_store_rel(&b->count, 0); /* R6: the header before any count that reconcile may read; pairs with A6 */
+        tl_store_rlx(&p->lane->next_seq, seq + 1);
+        tl_store_rel(&p->lane->current, addr); /* R9: the header; pairs with A9 in reconcile */
+        p->buffer = b;
+        p->buffer_addr = addr;
+        p->count = 0;
+    }
+    tl_store_rel(&p->lane->free_head, p->free_head); /* R5: the slot has been read; pairs with A5 in refill */
+    p->arena_ack = tl_load_acq(&p->lane->arena_ack); /* A3 */
+    return b != NULL;
+}
+
+static bool have_slot(struct tl_producer *p)
+{
+    if (p->buffer != NULL && p->count == p->capacity && !publish(p))
+        return false;
+    return p->buffer != NULL || take(p);
+}
+
+/* --- arena --------------------------------------------------------------------------------------------------- */
+
+static bool fits(const struct tl_producer *p, uint64_t bytes, uint64_t *ret_pos)
+{
+    uint64_t size = p->arena_bytes, pos = p->arena_pos, oldest = p->arena_ack, offset;
+
+    if (oldest == pos) { /* all acknowledged: go on at the arena's start, where pages are warm */
+        pos = (pos + size - 1) / size * size;
+        oldest = pos;
+    }
+    offset = pos % size;
+    if (offset + bytes > size) /* no payload crosses the physical end */
+        pos += size - offset;
+    if (pos + bytes - oldest > size)
+        return false;
+    *ret_pos = pos;
+    return true;
+}
+
+/* Places `bytes`; refreshes the host's watermark when they do not fit. False: the lane must wait for it. */
+static bool place(struct tl_producer *p, uint64_t bytes, uint64_t *ret_pos)
+{
+    uint64_t ack;
+
+    if (fits(p, bytes, ret_pos))
+        return true;
+    ack = tl_load_acq(&p->lane->arena_ack);                /* A3: the host is done reading below it; pairs with R3 */
+    if (ack - p->arena_ack <= p->arena_pos - p->arena_ack) /* a watermark beyond what was written is not one */
+        p->arena_ack = ack;
+    if (fits(p, bytes, ret_pos))
+        return true;
+    /* Unpublished payloads can never be acknowledged: hand the buffer over before waiting. */
+    if (p->buffer != NULL && p->count != 0)
+        (void)publish(p);
+    return false;
+}
+
+/* --- the interface ------------------------------------------------------------------------------------------- */
+
+int tl__producer_reserve_more(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset)
+{
+    uint64_t pos = 0;
+    int r;
+
+    if (still_given_up(p))
+        r = TL_ELOST;
+    else if (have_slot(p) && (bytes == 0 || place(p, bytes, &pos)))
+        r = 0;
+    else
+        r = wait_or_give_up(p);
+    if (r == TL_EAGAIN)
+        return r;
+    unpark(p);
+    p->attempt_open = false;
+    if (r == TL_ELOST) {
+        p->lane->counts.dropped[TL_DROP_HOST_DEAD]++;
+        return r;
+    }
+    if (bytes != 0) {
+        p->arena_pos = pos + bytes;
+        tl_store_rlx(&p->lane->arena_pos, p->arena_pos); /* relaxed: for figures and reconcile's bounds */
+    }
+    *ret_payload = bytes ? p->arena + pos % p->arena_bytes : NULL;
+    *ret_offset = pos;
+    return 0;
+}
+
+int tl__producer_reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset)
+{
+    if (!p->attempt_open) {
+        p->lane->counts.attempted++;
+        p->attempt_open = true;
+    }
+    return tl__producer_reserve_more(p, bytes, ret_payload, ret_offset);
+}
+
+void tl__producer_commit(struct tl_producer *p, uint64_t payload_bytes)
+{
+    p->count++;
+    p->lane->counts.committed++;
+    p->lane->counts.payload_bytes += payload_bytes;
+    tl_store_rel(&p->buffer->count, p->count); /* R6: the record and its payload; pairs with A6 */
+    if (p->count == p->capacity)
+        (void)publish(p); /* if the queue is full, the next reserve waits for it */
+}
+
+int tl__producer_end(struct tl_producer *p)
+{
+    int r;
+
+    if (still_given_up(p))
+        return TL_ELOST;
+    if (p->buffer == NULL && !take(p))
+        r = wait_or_give_up(p);
+    else {
+        p->buffer->counts = p->lane->counts;
+        if (p->wait_from_ns != 0) /* still open: it ends with this mark */
+            p->buffer->counts.parked_ns += tl__now_ns() - p->wait_from_ns;
+        p->buffer->flags = TL_BUFFER_END;
+        r = publish(p) ? 0 : wait_or_give_up(p);
+    }
+    if (r == TL_EAGAIN)
+        return r;
+    unpark(p);
+    p->epoch = 0;
+    return r;
+}
