@@ -49,8 +49,10 @@ struct tl_kernel {
 };
 
 /* TL_KERNEL(FUNC_ADD, "add", TL_AIV, add, TL_IN, TL_IN, TL_OUT) */
+/* clang-format off */
 #define TL_KERNEL(id, name_, core_, fn_, ...)                                                                          \
     { (id), (name_), (core_), (fn_), (uint8_t)(sizeof((const uint8_t[]){__VA_ARGS__})), { __VA_ARGS__ } }
+/* clang-format on */
 
 /* Typed access: const float *x = TL_DATA(k, 0, const float);  float scale = TL_SCALAR_OF(k, 0, float); */
 #define TL_DATA(k, i, type) ((type *)(k)->data[i])

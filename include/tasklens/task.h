@@ -23,7 +23,7 @@ struct tl_scalar_arg {
     uint64_t bits;     /* raw value, low bytes first */
     const void *key;   /* address of the lvalue: what tl_dump() matches */
     uint8_t dtype;     /* enum tl_dtype */
-    uint8_t flags;     /* TL_ARG_* */
+    uint8_t flags;     /* TL_TASK_ARG_* */
 };
 
 struct tl_tensor_arg {
@@ -31,11 +31,11 @@ struct tl_tensor_arg {
     struct tl_tensor *out;   /* runtime-allocated output: where submit writes the allocated tensor; else NULL */
     const void *key;         /* address of the lvalue: what tl_dump() matches */
     uint8_t direction;       /* enum tl_direction */
-    uint8_t flags;           /* TL_ARG_* */
+    uint8_t flags;           /* TL_TASK_ARG_* */
 };
 
-#define TL_ARG_MARKED 1u    /* selected by tl_dump */
-#define TL_ARG_AMBIGUOUS 2u /* the mark matched several arguments; this is the first */
+#define TL_TASK_ARG_MARKED 1u    /* selected by tl_dump */
+#define TL_TASK_ARG_AMBIGUOUS 2u /* the mark matched several arguments; this is the first */
 
 /* One task's arguments. Reusable after submit by assigning TL_TASK_ARGS_INIT again. The caller's memory. */
 struct tl_task_args {
@@ -50,8 +50,13 @@ struct tl_task_args {
     struct tl_scalar_arg scalars[TL_MAX_SCALARS];
 };
 /* Only the counts need a value; entries beyond them are never read. */
-#define TL_TASK_ARGS_INIT                                                                                              \
-    { 0 }
+/* clang-format off */
+#ifdef __cplusplus
+#define TL_TASK_ARGS_INIT {}
+#else
+#define TL_TASK_ARGS_INIT { 0 }
+#endif
+/* clang-format on */
 
 void tl_add_input(struct tl_task_args *args, const struct tl_tensor *t);
 void tl_add_inout(struct tl_task_args *args, const struct tl_tensor *t);
@@ -78,6 +83,7 @@ void tl__dump_task(struct tl_task_args *args);
 struct scalar_must_be_float_bool_or_a_fixed_width_integer_not_double_or_pointer {
     char unused;
 };
+/* clang-format off */
 #define TL__SCALAR_DTYPE(x)                                                                                            \
     _Generic((x), float: TL_FLOAT32, int8_t: TL_INT8, int16_t: TL_INT16, int32_t: TL_INT32, int64_t: TL_INT64,         \
              long long: TL_INT64, uint8_t: TL_UINT8, uint16_t: TL_UINT16, uint32_t: TL_UINT32, uint64_t: TL_UINT64,    \
@@ -119,6 +125,7 @@ template <typename T> inline void tl__dump_any(tl_task_args *args, T &lvalue) { 
 #define tl_dump(...)                                                                                                   \
     TL__DUMP_PICK(__VA_ARGS__, TL__D16, TL__D15, TL__D14, TL__D13, TL__D12, TL__D11, TL__D10, TL__D9, TL__D8, TL__D7,   \
                   TL__D6, TL__D5, TL__D4, TL__D3, TL__D2, TL__D1, TL__D0, unused)(__VA_ARGS__)
+/* clang-format on */
 #define TL__DUMP_PICK(a, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15, b16, name, ...) name
 #define TL__D0(args) tl__dump_task(args)
 #define TL__D1(args, a) TL__DUMP_ONE(args, a)

@@ -30,10 +30,21 @@ struct tl_worker_opts {
     unsigned sim_threads;      /* 0: the CPUs */
     unsigned dfx_threads;      /* service threads of the collectors, beside the writer; 0: 1 */
 };
+#ifdef __cplusplus
+static inline struct tl_worker_opts tl__worker_opts_init()
+{
+    struct tl_worker_opts init = {};
+    init.struct_size = sizeof init;
+    init.platform = "a2a3sim";
+    return init;
+}
+#define TL_WORKER_OPTS_INIT tl__worker_opts_init()
+#else
 #define TL_WORKER_OPTS_INIT                                                                                            \
     {                                                                                                                  \
         .struct_size = sizeof(struct tl_worker_opts), .platform = "a2a3sim"                                            \
     }
+#endif
 
 /* One field per flag of `tasklens run`, with its name and default. 0 is the default wherever a field says so. */
 struct tl_run_config {
@@ -56,10 +67,20 @@ struct tl_run_config {
     uint32_t task_window, dep_pool;
     uint64_t heap_bytes;
 };
+#ifdef __cplusplus
+static inline struct tl_run_config tl__run_config_init()
+{
+    struct tl_run_config init = {};
+    init.struct_size = sizeof init;
+    return init;
+}
+#define TL_RUN_CONFIG_INIT tl__run_config_init()
+#else
 #define TL_RUN_CONFIG_INIT                                                                                             \
     {                                                                                                                  \
         .struct_size = sizeof(struct tl_run_config)                                                                    \
     }
+#endif
 
 /* A program tensor in host memory: copied to the device before the run; TL_OUT and TL_INOUT copied back after. */
 struct tl_host_tensor {

@@ -110,11 +110,11 @@ TL_API void tl__dump_tensor(struct tl_task_args *args, const struct tl_tensor *t
         if (args->tensors[i].key != t)
             continue;
         if (first != NULL) {
-            first->flags |= TL_ARG_AMBIGUOUS;
+            first->flags |= TL_TASK_ARG_AMBIGUOUS;
             return;
         }
         first = &args->tensors[i];
-        first->flags |= TL_ARG_MARKED;
+        first->flags |= TL_TASK_ARG_MARKED;
     }
     if (first == NULL)
         keep_error(args, TL_ENOENT, TL_MARKED_TENSOR);
@@ -128,11 +128,11 @@ TL_API void tl__dump_scalar(struct tl_task_args *args, const void *lvalue)
         if (args->scalars[i].key != lvalue)
             continue;
         if (first != NULL) {
-            first->flags |= TL_ARG_AMBIGUOUS;
+            first->flags |= TL_TASK_ARG_AMBIGUOUS;
             return;
         }
         first = &args->scalars[i];
-        first->flags |= TL_ARG_MARKED;
+        first->flags |= TL_TASK_ARG_MARKED;
     }
     if (first == NULL)
         keep_error(args, TL_ENOENT, TL_MARKED_SCALAR);
