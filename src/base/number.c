@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/number.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* digits * 10^exponent */
+struct decimal {
+    uint64_t digits;
+    int exponent;
+};
+
+#define EXACT_POWER_MAX 22 /* the last power of ten that a double holds exactly */
+
+static const double powers[EXACT_POWER_MAX + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                            "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                            "8081828384858687888990919293949596979899";
+
+size_t tl__print_u64(char *to, uint64_t value)
+{
+    char text[20];
+    size_t at = sizeof(text);
+
+    while (value >= 100) {
+        at -= 2;
+        memcpy(text + at, pairs + value % 100 * 2, 2);
+        value /= 100;
+    }
+    if (value >= 10) {
+        at -= 2;
+        memcpy(text + at, pairs + value * 2, 2);
+    } else {
+        text[--at] = (char)('0' + value);
+    }
+    memcpy(to, text + at, sizeof(text) - at);
+    return sizeof(text) - at;
+}
+
+size_t tl__print_i64(char *to, int64_t value)
+{
+    if (value >= 0)
+        return tl__print_u64(to, (uint64_t)value);
+    *to = '-';
+    return 1 + tl__print_u64(to + 1, 0 - (uint64_t)value);
+}
+
+size_t tl__print_hex(char *to, uint64_t value, unsigned digits)
+{
+    to[0] = '0';
+    to[1] = 'x';
+    for (unsigned i = 0; i < digits; i++)
+        to[2 + i] = "0123456789abcdef"[value >> (digits - 1 - i) * 4 & 15];
+    return 2 + digits;
+}
+
+static struct decimal strip_zeros(struct decimal d)
+{
+    while (d.digits != 0 && d.digits % 10 == 0) {
+        d.digits /= 10;
+        d.exponent++;
+    }
+    return d;
+}
+
+/* The correctly rounded `precision` digits. Reads digits by their kind, because the locale chooses the point. */
+static struct decimal round_to(double value, int precision)
+{
+    struct decimal d = {0, 0};
+    char text[64];
+    const char *c = text;
+
+    (void)snprintf(text, sizeof(text), "%.*e", precision - 1, value);
+    for (; *c != 'e'; c++)
+        if (*c >= '0' && *c <= '9')
+            d.digits = d.digits * 10 + (uint64_t)(*c - '0');
+    d.exponent = (int)strtol(c + 1, NULL, 10) - (precision - 1);
+    return d;
+}
+
+static bool reads_as(struct decimal d, double value, bool is_float)
+{
+    char text[64];
+
+    /* No point in it, so no locale either. */
+    (void)snprintf(text, sizeof(text), "%" PRIu64 "e%d", d.digits, d.exponent);
+    return is_float ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value;
+}
+
+/*
+ * The general way, by asking the C library: exact, and about a microsecond a try. Below a power of two the values stand
+ * twice as close as above it, so there the shortest text may be the neighbour above the rounded one.
+ */
+static struct decimal search(double value, bool is_float, int from, int to)
+{
+    struct decimal d = {0, 0};
+
+    for (int precision = from; precision <= to; precision++) {
+        d = round_to(value, precision);
+        if (reads_as(d, value, is_float))
+            return strip_zeros(d);
+        d.digits++;
+        if (reads_as(d, value, is_float))
+            return strip_zeros(d);
+    }
+    return strip_zeros(round_to(value, to));
+}
+
+static int exponent_of(double value) /* floor(log10(value)) for 1e-14 <= value < 1e22 */
+{
+    int e;
+
+    if (value >= 1) {
+        for (e = 0; value >= powers[e + 1]; e++)
+            ;
+        return e;
+    }
+    for (e = -1; value * powers[-e] < 1; e--)
+        ;
+    return e;
+}
+
+/*
+ * Most doubles that people write have 15 digits or fewer. Such a text is the only one of its length for its value, so
+ * it is found by rounding to 15 digits, and confirmed by one division: both operands are exact, so its result is what
+ * reading the text would give.
+ */
+static bool few_digits(double value, struct decimal *ret)
+{
+    struct decimal d;
+    int decimals;
+
+    if (!(value >= 1e-5 && value < 1e15))
+        return false;
+    d = (struct decimal){(uint64_t)value, 0};
+    if ((double)d.digits != value) {
+        decimals = 14 - exponent_of(value);
+        d = (struct decimal){(uint64_t)(value * powers[decimals] + 0.5), -decimals};
+        if ((double)d.digits / powers[decimals] != value)
+            return false;
+    }
+    *ret = strip_zeros(d);
+    return true;
+}
+
+static struct decimal shortest_f64(double value)
+{
+    struct decimal d;
+
+    if (few_digits(value, &d))
+        return d;
+    /* Up to 15 digits identify any normal double; a subnormal has fewer digits to begin with. */
+    return search(value, false, value < 0x1p-1022 ? 1 : 15, 17);
+}
+
+/*
+ * A text reads as a float when it lies between the midpoints to the neighbours. Those are doubles, and rounding to
+ * double keeps order, so a candidate computed in double that is strictly inside is truly inside. One that hits a
+ * midpoint is left to the general way.
+ */
+static bool shortest_in_double(float value, struct decimal *ret)
+{
+    float below, above;
+    uint32_t bits;
+    double low, high;
+    int e;
+
+    if (!(value >= 1e-13F && value < 1e22F))
+        return false;
+    memcpy(&bits, &value, sizeof(bits));
+    bits--;
+    memcpy(&below, &bits, sizeof(bits));
+    bits += 2;
+    memcpy(&above, &bits, sizeof(bits));
+    low = ((double)below + (double)value) / 2;
+    high = ((double)above + (double)value) / 2;
+    e = exponent_of((double)value);
+    for (int precision = 1; precision <= 9; precision++) {
+        int decimals = precision - 1 - e;
+        double scaled = decimals >= 0 ? (double)value * powers[decimals] : (double)value / powers[-decimals];
+        uint64_t digits = (uint64_t)(scaled + 0.5);
+        double read = decimals >= 0 ? (double)digits / powers[decimals] : (double)digits * powers[-decimals];
+
+        if (read > low && read < high) {
+            *ret = strip_zeros((struct decimal){digits, -decimals});
+            return true;
+        }
+        if (read == low || read == high)
+            return false;
+    }
+    return false;
+}
+
+static struct decimal shortest_f32(float value)
+{
+    struct decimal d;
+
+    if (value < 0x1p24F && (float)(uint32_t)value == value)
+        return strip_zeros((struct decimal){(uint32_t)value, 0});
+    return shortest_in_double(value, &d) ? d : search((double)value, true, 1, 9);
+}
+
+/* d.ddde+XX: the exponent with its sign and two digits or more. */
+static size_t print_scientific(char *to, const char *text, size_t count, int e)
+{
+    size_t at = 0;
+
+    to[at++] = text[0];
+    if (count > 1) {
+        to[at++] = '.';
+        memcpy(to + at, text + 1, count - 1);
+        at += count - 1;
+    }
+    to[at++] = 'e';
+    to[at++] = e < 0 ? '-' : '+';
+    e = e < 0 ? -e : e;
+    if (e < 10)
+        to[at++] = '0';
+    return at + tl__print_u64(to + at, (uint64_t)e);
+}
+
+static size_t print_positional(char *to, const char *text, size_t count, int e)
+{
+    size_t whole = e < 0 ? 0 : (size_t)e + 1; /* digits before the point */
+    size_t at = 0;
+
+    if (whole == 0) {
+        memcpy(to, "0.0000", 6);
+        at = (size_t)(1 - e);
+        memcpy(to + at, text, count);
+        return at + count;
+    }
+    if (count <= whole) {
+        memcpy(to, text, count);
+        memset(to + count, '0', whole - count);
+        memcpy(to + whole, ".0", 2);
+        return whole + 2;
+    }
+    memcpy(to, text, whole);
+    to[whole] = '.';
+    memcpy(to + whole + 1, text + whole, count - whole);
+    return count + 1;
+}
+
+static size_t print_decimal(char *to, struct decimal d)
+{
+    char text[TL_NUMBER_BYTES];
+    size_t count = tl__print_u64(text, d.digits);
+    int e = d.exponent + (int)count - 1;
+
+    return e >= -4 && e < 16 ? print_positional(to, text, count, e) : print_scientific(to, text, count, e);
+}
+
+/* Handles what has no digits: sign, zero, NaN, infinity. Returns the bytes; *ret_rest is set when digits must follow.
+ */
+static size_t print_special(char *to, double value, bool *ret_rest)
+{
+    size_t at = 0;
+
+    *ret_rest = false;
+    if (isnan(value)) {
+        memcpy(to, "NaN", 3);
+        return 3;
+    }
+    if (signbit(value))
+        to[at++] = '-';
+    if (isinf(value)) {
+        memcpy(to + at, "Infinity", 8);
+        return at + 8;
+    }
+    if (value == 0) {
+        memcpy(to + at, "0.0", 3);
+        return at + 3;
+    }
+    *ret_rest = true;
+    return at;
+}
+
+size_t tl__print_f32(char *to, float value)
+{
+    bool rest;
+    size_t at = print_special(to, (double)value, &rest);
+
+    return rest ? at + print_decimal(to + at, shortest_f32(fabsf(value))) : at;
+}
+
+size_t tl__print_f64(char *to, double value)
+{
+    bool rest;
+    size_t at = print_special(to, value, &rest);
+
+    return rest ? at + print_decimal(to + at, shortest_f64(fabs(value))) : at;
+}
