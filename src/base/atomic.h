@@ -34,8 +34,23 @@ typedef _Atomic uint64_t tl_au64;
 #define tl_cas_acq_rel(p, expected, v)                                                                                 \
     (TL__POINT(),                                                                                                      \
      atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_acq_rel, memory_order_acquire))
-#define tl_fence_acq() atomic_thread_fence(memory_order_acquire)
-#define tl_fence_rel() atomic_thread_fence(memory_order_release)
-#define tl_fence_full() (TL__POINT(), atomic_thread_fence(memory_order_seq_cst))
+/* ThreadSanitizer does not model fences. There a fence is a read-modify-write of one word that all share: stronger than
+ * what it stands for, and seen. */
+#if defined(__SANITIZE_THREAD__)
+#define TL__TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TL__TSAN 1
+#endif
+#endif
+#ifdef TL__TSAN
+extern tl_au32 tl__tsan_fence; /* base/env.c */
+#define TL__FENCE(order) ((void)atomic_fetch_add_explicit(&tl__tsan_fence, 0, memory_order_acq_rel))
+#else
+#define TL__FENCE(order) atomic_thread_fence(order)
+#endif
+#define tl_fence_acq() TL__FENCE(memory_order_acquire)
+#define tl_fence_rel() TL__FENCE(memory_order_release)
+#define tl_fence_full() (TL__POINT(), TL__FENCE(memory_order_seq_cst))
 
 #endif

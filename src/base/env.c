@@ -11,6 +11,10 @@
 /* A huge page of x86-64 and of AArch64 with 4 KiB pages. Elsewhere the hint is merely not followed. */
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
+#ifdef TL__TSAN
+tl_au32 tl__tsan_fence;
+#endif
+
 #ifdef TASKLENS_CONTROLLED
 static _Thread_local const struct tl_env_ops *env = &tl__env_real;
 
