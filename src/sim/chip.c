@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/chip_impl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "wire/memory.h"
+
+#define DEFAULT_MEMORY (UINT64_C(16) << 30)
+
+void tl__chip_deliver(struct tl_chip *c, const struct tl_mail *mail)
+{
+    switch (mail->kind) {
+    case TL_MAIL_READY:
+        c->ready_code = mail->handle == TL_MAIL_VERSION ? mail->code : TL_EVERSION;
+        (void)snprintf(c->text, sizeof(c->text), "%.1000s",
+                       mail->handle == TL_MAIL_VERSION ? mail->text : "the chip program is of another version");
+        (void)tl_add_rel(&c->ready, 1u); /* C1: publishes code and text; pairs with C2 */
+        break;
+    case TL_MAIL_LOADED:
+        c->loaded_code = mail->code;
+        (void)snprintf(c->text, sizeof(c->text), "%.1000s", mail->text);
+        (void)tl_add_rel(&c->loaded, 1u); /* C1: publishes code and text; pairs with C2 */
+        break;
+    case TL_MAIL_DONE:
+        c->done_code = mail->code;
+        (void)tl_add_rel(&c->done, 1u); /* C1: publishes the code; pairs with C2 */
+        break;
+    default:
+        return;
+    }
+    tl__bell_ring(&c->bells->run);
+}
+
+void tl__chip_died(struct tl_chip *c, int signal_number, const char *death)
+{
+    c->death_signal = signal_number;
+    (void)snprintf(c->death, sizeof(c->death), "%s", death);
+    tl_store_rel(&c->dead, 1u); /* C1: publishes how; pairs with C2 */
+    tl__bell_ring(&c->bells->run);
+}
+
+/* Waits until *counter has reached `count` (it counts by one, so equality is enough), the chip is dead, or time is up.
+ */
+static enum tl_chip_event await(struct tl_chip *c, const tl_au32 *counter, uint32_t count, uint64_t deadline_ns)
+{
+    struct tl_bell *bell = &c->bells->run;
+
+    for (;;) {
+        uint32_t ticket = tl__bell_arm(bell);
+        enum tl_chip_event event = TL_CHIP_TIMEOUT;
+        int rc = 0;
+
+        if (tl_load_acq(counter) == count) /* C2: what came with it is visible; pairs with C1 */
+            event = TL_CHIP_DONE;
+        else if (tl_load_acq(&c->dead))                                          /* C2: as above */
+            event = tl_load_acq(counter) == count ? TL_CHIP_DONE : TL_CHIP_DEAD; /* C2: it may have come in between */
+        else
+            rc = tl__bell_sleep(bell, ticket, deadline_ns);
+        tl__bell_disarm(bell);
+        if (event != TL_CHIP_TIMEOUT || rc == TL_ETIMEDOUT)
+            return event;
+    }
+}
+
+static int map_memory(struct tl_chip *c, struct tl_error *reterr)
+{
+    void *mapping;
+
+    if (c->opts.mode == TL_CHIP_PROCESS && c->opts.transport == TL_TRANSPORT_COPY)
+        return 0;
+    mapping = mmap(NULL, c->memory.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, c->memory.fd, 0);
+    if (mapping == MAP_FAILED)
+        return tl__fail(reterr, tl__code_of_errno(errno), "cannot map %" PRIu64 " bytes of device memory: %s",
+                        c->memory.bytes, strerror(errno));
+    c->mapping = mapping;
+    /* Both are wishes: huge pages where the system gives them to a memfd, and no device memory in core files. */
+    (void)madvise(mapping, c->memory.bytes, MADV_HUGEPAGE);
+    (void)madvise(mapping, c->memory.bytes, MADV_DONTDUMP);
+    return 0;
+}
+
+static int make_bells(struct tl_chip *c, struct tl_error *reterr)
+{
+    void *page;
+
+    c->bells_fd = memfd_create("tasklens-bells", MFD_CLOEXEC);
+    if (c->bells_fd < 0 || ftruncate(c->bells_fd, sizeof(struct tl_bell_page)) != 0)
+        return tl__fail(reterr, tl__code_of_errno(errno), "cannot make the bell page: %s", strerror(errno));
+    page = mmap(NULL, sizeof(struct tl_bell_page), PROT_READ | PROT_WRITE, MAP_SHARED, c->bells_fd, 0);
+    if (page == MAP_FAILED)
+        return tl__fail(reterr, tl__code_of_errno(errno), "cannot map the bell page: %s", strerror(errno));
+    c->bells = page;
+    c->bells->magic = TL_BELL_MAGIC;
+    return 0;
+}
+
+/* Starts the chip and waits for READY. */
+static int start(struct tl_chip *c, struct tl_error *reterr)
+{
+    uint32_t count = tl_load_rlx(&c->ready) + 1; /* relaxed: nobody delivers while no chip runs */
+    int rc = c->ops->start(c, reterr);
+
+    if (rc != 0)
+        return rc;
+    if (await(c, &c->ready, count, TL_FOREVER) != TL_CHIP_DONE)
+        rc = tl__fail(reterr, TL_EDEVICE, "the chip did not start: it %s", c->death);
+    else if (c->ready_code != 0)
+        rc = tl__fail(reterr, c->ready_code, "the chip did not start: %s", c->text);
+    if (rc != 0) {
+        c->ops->stop(c);
+        tl_store_rlx(&c->dead, 1u); /* relaxed: no other thread knows this chip yet */
+    }
+    return rc;
+}
+
+static void free_chip(struct tl_chip *c)
+{
+    if (c->mapping != NULL)
+        (void)munmap(c->mapping, c->memory.bytes);
+    if (c->bells != NULL)
+        (void)munmap(c->bells, sizeof(*c->bells));
+    if (c->bells_fd >= 0)
+        (void)close(c->bells_fd);
+    tl__sim_memory_fini(&c->memory);
+    tl__free(c->outgoing);
+    tl__free(c);
+}
+
+int tl__chip_open(const struct tl_chip_opts *opts, struct tl_chip **ret_chip, struct tl_error *reterr)
+{
+    struct tl_chip *c = tl__alloc(1, sizeof(*c));
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    int rc;
+
+    if (c == NULL)
+        return tl__fail(reterr, TL_ENOMEM, "no memory for a chip");
+    c->opts = *opts;
+    if (c->opts.threads == 0)
+        c->opts.threads = cpus > 0 ? (unsigned)cpus : 1;
+    c->ops = opts->mode == TL_CHIP_THREAD ? &tl__chip_thread : &tl__chip_process;
+    c->bells_fd = -1;
+    c->memory.fd = -1;
+    c->outgoing = tl__alloc(1, sizeof(*c->outgoing));
+    rc = c->outgoing == NULL ? tl__fail(reterr, TL_ENOMEM, "no memory for a chip") : 0;
+    if (rc == 0)
+        rc = tl__sim_memory_init(&c->memory, opts->memory_bytes ? opts->memory_bytes : DEFAULT_MEMORY, reterr);
+    if (rc == 0)
+        rc = map_memory(c, reterr);
+    if (rc == 0)
+        rc = make_bells(c, reterr);
+    if (rc == 0)
+        rc = start(c, reterr);
+    if (rc != 0) {
+        free_chip(c);
+        return rc;
+    }
+    *ret_chip = c;
+    return 0;
+}
+
+void tl__chip_close(struct tl_chip *c, bool abandon)
+{
+    if (c == NULL)
+        return;
+    if (tl__chip_alive(c)) {
+        bool busy = tl_load_acq(&c->done) != tl_load_rlx(&c->launches_asked); /* C2; relaxed: closing comes after */
+
+        if (abandon || busy)
+            if (c->ops->kill(c) == TL_ENOTSUP && abandon)
+                return; /* a thread is still in there: all of it has to stay */
+        c->outgoing->kind = TL_MAIL_CLOSE;
+        (void)c->ops->send(c, c->outgoing);
+    }
+    c->ops->stop(c);
+    free_chip(c);
+}
+
+void tl__chip_view(const struct tl_chip *c, struct tl_chip_view *ret_view)
+{
+    ret_view->memory_fd = c->memory.fd;
+    ret_view->mapping = c->opts.transport == TL_TRANSPORT_MAPPED ? c->mapping : NULL;
+    ret_view->shared = c->opts.transport == TL_TRANSPORT_COPY ? c->mapping : NULL;
+    ret_view->bytes = c->memory.bytes;
+    ret_view->bells = c->bells;
+}
+
+int tl__chip_alloc(struct tl_chip *c, uint64_t bytes, const char *what, uint64_t *ret_addr, struct tl_error *reterr)
+{
+    return tl__sim_memory_alloc(&c->memory, bytes, what, ret_addr, reterr);
+}
+
+void tl__chip_free(struct tl_chip *c, uint64_t addr)
+{
+    tl__sim_memory_free(&c->memory, addr);
+}
+
+uint64_t tl__chip_largest(struct tl_chip *c)
+{
+    return tl__sim_memory_largest(&c->memory);
+}
+
+/* Whether [addr, addr + bytes) lies in device memory. */
+static bool inside(const struct tl_chip *c, uint64_t addr, uint64_t bytes)
+{
+    uint64_t offset = addr - TL_DEV_BASE;
+
+    return addr >= TL_DEV_BASE && offset <= c->memory.bytes && bytes <= c->memory.bytes - offset;
+}
+
+int tl__chip_copy_in(struct tl_chip *c, uint64_t addr, const void *data, uint64_t bytes)
+{
+    size_t written;
+
+    if (!inside(c, addr, bytes))
+        return TL_ERANGE;
+    if (bytes == 0)
+        return 0;
+    if (c->mapping != NULL) {
+        memcpy(c->mapping + (addr - TL_DEV_BASE), data, bytes);
+        return 0;
+    }
+    return tl__write(c->memory.fd, data, bytes, addr - TL_DEV_BASE, &written);
+}
+
+int tl__chip_copy_out(struct tl_chip *c, void *data, uint64_t addr, uint64_t bytes)
+{
+    uint64_t offset = addr - TL_DEV_BASE;
+    uint8_t *to = data;
+
+    if (!inside(c, addr, bytes))
+        return TL_ERANGE;
+    if (c->mapping != NULL && bytes > 0) {
+        memcpy(to, c->mapping + offset, bytes);
+        return 0;
+    }
+    while (bytes > 0) {
+        ssize_t n = pread(c->memory.fd, to, bytes, (off_t)offset);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return TL_EIO;
+        to += n;
+        offset += (uint64_t)n;
+        bytes -= (uint64_t)n;
+    }
+    return 0;
+}
+
+uint64_t tl__chip_peek(struct tl_chip *c, uint64_t addr)
+{
+    uint64_t word = 0;
+
+    if (!inside(c, addr, sizeof(word)) || addr % sizeof(word) != 0)
+        return 0;
+    if (c->mapping != NULL) /* relaxed: a figure for progress, nothing is read by it */
+        return tl_load_rlx((tl_au64 *)(void *)(c->mapping + (addr - TL_DEV_BASE)));
+    return tl__chip_copy_out(c, &word, addr, sizeof(word)) == 0 ? word : 0;
+}
+
+int tl__chip_load(struct tl_chip *c, const char *path, const struct tl_program *linked, uint32_t *ret_handle,
+                  struct tl_error *reterr)
+{
+    struct tl_mail *mail = c->outgoing;
+
+    if (linked != NULL && c->opts.mode != TL_CHIP_THREAD)
+        return tl__fail(reterr, TL_ENOTSUP, "a program linked into the caller needs the device mode \"thread\"");
+    memset(mail, 0, sizeof(*mail));
+    mail->kind = TL_MAIL_LOAD;
+    mail->handle = c->programs;
+    mail->linked = linked;
+    if (linked == NULL && (size_t)snprintf(mail->text, sizeof(mail->text), "%s", path) >= sizeof(mail->text))
+        return tl__fail(reterr, TL_EINVAL, "the path of the program is too long");
+    if (!tl__chip_alive(c) || c->ops->send(c, mail) != 0)
+        return tl__fail(reterr, TL_EDEVICE, "device %d is gone: it %s", c->opts.device_id, c->death);
+    c->loads_asked++;
+    if (await(c, &c->loaded, c->loads_asked, TL_FOREVER) != TL_CHIP_DONE)
+        return tl__fail(reterr, TL_EDEVICE, "the chip %s while it loaded %s", c->death, linked ? linked->name : path);
+    if (c->loaded_code != 0)
+        return tl__fail(reterr, c->loaded_code, "the chip cannot load the program: %s", c->text);
+    *ret_handle = c->programs++;
+    return 0;
+}
+
+int tl__chip_launch(struct tl_chip *c, uint64_t launch, uint32_t handle)
+{
+    int rc;
+
+    memset(c->outgoing, 0, sizeof(*c->outgoing));
+    c->outgoing->kind = TL_MAIL_LAUNCH;
+    c->outgoing->addr = launch;
+    c->outgoing->handle = handle;
+    (void)tl_add_rlx(&c->launches_asked, 1u); /* relaxed: see the field */
+    rc = tl__chip_alive(c) ? c->ops->send(c, c->outgoing) : TL_EDEVICE;
+    if (rc != 0)
+        (void)tl_add_rlx(&c->launches_asked, UINT32_MAX); /* relaxed: as above; it was not launched */
+    return rc;
+}
+
+enum tl_chip_event tl__chip_wait(struct tl_chip *c, uint64_t deadline_ns, int *ret_code)
+{
+    /* Relaxed: whoever waits was told of the launch by the caller's own order. */
+    enum tl_chip_event event = await(c, &c->done, tl_load_rlx(&c->launches_asked), deadline_ns);
+
+    if (event == TL_CHIP_DONE)
+        *ret_code = c->done_code;
+    return event;
+}
+
+int tl__chip_kill(struct tl_chip *c)
+{
+    return tl__chip_alive(c) ? c->ops->kill(c) : 0;
+}
+
+bool tl__chip_alive(const struct tl_chip *c)
+{
+    return tl_load_acq(&c->dead) == 0; /* C2: `death` is visible to who saw it dead; pairs with C1 */
+}
+
+const char *tl__chip_death(const struct tl_chip *c, int *ret_signal)
+{
+    *ret_signal = c->death_signal;
+    return c->death;
+}
+
+int tl__chip_restart(struct tl_chip *c, struct tl_error *reterr)
+{
+    if (tl__chip_alive(c))
+        return 0;
+    c->ops->stop(c);
+    c->programs = 0;
+    c->loads_asked = 0;
+    /* Relaxed: the old chip's deliverer is joined and the new one's is not started. */
+    tl_store_rlx(&c->loaded, 0u);
+    tl_store_rlx(&c->done, 0u);
+    tl_store_rlx(&c->launches_asked, 0u);
+    tl_store_rlx(&c->dead, 0u);
+    return start(c, reterr);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A simulated chip as its host sees it: device memory, bells, and a mailbox. In process mode the chip is the program
+ * `tasklens-chip`, spawned, never forked; in thread mode the same loop runs on a thread of the caller.
+ *
+ * Threads: alloc, free, copies, peek, kill and the wait may be called from any thread; load, launch, restart and close
+ * from one at a time. Errors: negative codes. Nothing is left behind by any end: memory and bells are memfds, and a
+ * chip process dies with its parent.
+ */
+#ifndef TL_SIM_CHIP_H
+#define TL_SIM_CHIP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tasklens/program.h>
+
+#include "arch/arch.h"
+#include "wire/bell.h"
+
+enum tl_chip_mode { TL_CHIP_PROCESS, TL_CHIP_THREAD };
+
+struct tl_chip_opts {
+    const struct tl_arch *arch;
+    enum tl_chip_mode mode;
+    enum tl_transport_kind transport; /* copy in process mode: no mapping of device memory in this process */
+    uint64_t memory_bytes;
+    unsigned threads; /* that step roles; 0: the CPUs */
+    int device_id;    /* for messages */
+};
+
+struct tl_chip; /* made by tl__chip_open, ended by tl__chip_close */
+
+/* Starts a chip and waits until it is ready. TL_ENOMEM, TL_EIO, TL_ENOENT (no chip program), TL_EDEVICE. */
+int tl__chip_open(const struct tl_chip_opts *opts, struct tl_chip **ret_chip, struct tl_error *reterr);
+/* Ends the chip: asks, and in process mode kills one that runs. `abandon`: a thread of the chip is stuck in a kernel,
+ * so nothing is joined or freed that it may still use. NULL is fine. */
+void tl__chip_close(struct tl_chip *chip, bool abandon);
+
+/* What collect/ is given to reach device memory; the chip's until it closes. */
+struct tl_chip_view {
+    int memory_fd;
+    uint8_t *mapping; /* mapped transport: device memory in this process; else NULL */
+    uint8_t *shared;  /* copy transport in thread mode: the chip's own mapping; else NULL */
+    uint64_t bytes;
+    struct tl_bell_page *bells;
+};
+void tl__chip_view(const struct tl_chip *chip, struct tl_chip_view *ret_view);
+
+/* Device memory; see sim/memory.h. */
+int tl__chip_alloc(struct tl_chip *chip, uint64_t bytes, const char *what, uint64_t *ret_addr, struct tl_error *reterr);
+void tl__chip_free(struct tl_chip *chip, uint64_t addr);
+uint64_t tl__chip_largest(struct tl_chip *chip);
+
+/* The host's plain copies to and from device memory, for what is at rest: before a launch or after its end. 0,
+ * TL_ERANGE outside of device memory, TL_EIO. `peek` reads one aligned word while the chip may be writing it; 0 on
+ * failure. */
+int tl__chip_copy_in(struct tl_chip *chip, uint64_t addr, const void *data, uint64_t bytes);
+int tl__chip_copy_out(struct tl_chip *chip, void *data, uint64_t addr, uint64_t bytes);
+uint64_t tl__chip_peek(struct tl_chip *chip, uint64_t addr);
+
+/* Loads `path` (absolute) or, in thread mode, `linked` (outlives the chip) and numbers it. Waits for the chip's
+ * answer. TL_ELOAD with the loader's message; TL_EDEVICE. */
+int tl__chip_load(struct tl_chip *chip, const char *path, const struct tl_program *linked, uint32_t *ret_handle,
+                  struct tl_error *reterr);
+/* Starts a launch; one at a time. 0 or TL_EDEVICE. */
+int tl__chip_launch(struct tl_chip *chip, uint64_t launch, uint32_t handle);
+
+enum tl_chip_event { TL_CHIP_DONE, TL_CHIP_DEAD, TL_CHIP_TIMEOUT };
+/* Waits for the end of the launch. *ret_code: of the run, for TL_CHIP_DONE. */
+enum tl_chip_event tl__chip_wait(struct tl_chip *chip, uint64_t deadline_ns, int *ret_code);
+
+/* Process mode: kills the chip at once and waits until it is gone. Thread mode: does nothing, returns TL_ENOTSUP. */
+int tl__chip_kill(struct tl_chip *chip);
+bool tl__chip_alive(const struct tl_chip *chip);
+/* How a dead chip died: "killed by SIGSEGV", "ended with exit code 1". The signal, 0 if none. Valid once dead. */
+const char *tl__chip_death(const struct tl_chip *chip, int *ret_signal);
+/* Process mode: a new chip over the same memory after a death; loaded programs are loaded again by their caller. */
+int tl__chip_restart(struct tl_chip *chip, struct tl_error *reterr);
+/* Process id of the chip; 0 in thread mode. */
+int tl__chip_pid(const struct tl_chip *chip);
+
+/* What `tasklens-chip` does: takes memory, bells and mailbox from the descriptors that its parent left open and serves.
+ * Returns the process's exit code; `*ret_error` is static text or NULL. */
+int tl__chip_main(int argc, char **argv, const char **ret_error);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a chip, for chip.c and the two ways to run one (process.c, thread.c). */
+#ifndef TL_SIM_CHIP_IMPL_H
+#define TL_SIM_CHIP_IMPL_H
+
+#include "sim/chip.h"
+#include "sim/mail.h"
+#include "sim/memory.h"
+
+struct tl_chip_ops {
+    /* Starts a chip over c->memory and c->bells; its READY comes by tl__chip_deliver. */
+    int (*start)(struct tl_chip *c, struct tl_error *reterr);
+    /* Hands a message over. 0 or TL_EDEVICE. */
+    int (*send)(struct tl_chip *c, const struct tl_mail *mail);
+    /* Ends it whatever it does, and waits for that. TL_ENOTSUP where that cannot be done. */
+    int (*kill)(struct tl_chip *c);
+    /* After CLOSE was sent or the chip died: waits for its end, frees c->runner. */
+    void (*stop)(struct tl_chip *c);
+};
+extern const struct tl_chip_ops tl__chip_process;
+extern const struct tl_chip_ops tl__chip_thread;
+
+struct tl_chip {
+    struct tl_chip_opts opts;
+    const struct tl_chip_ops *ops;
+    struct tl_sim_memory memory;
+    uint8_t *mapping; /* of device memory; NULL with the copy transport in process mode */
+    int bells_fd;
+    struct tl_bell_page *bells;
+    void *runner;             /* of the ops */
+    struct tl_mail *outgoing; /* scratch of load and launch */
+    uint32_t programs;        /* handles given out */
+
+    /* writer: the deliverer (monitor or chip thread); readers: after the counter that follows. */
+    int32_t ready_code, loaded_code, done_code;
+    char text[1024]; /* of READY or LOADED */
+    char death[96];
+    int death_signal;
+    tl_au32 ready, loaded, done; /* C1: messages received; publishes the fields above; pairs with C2 in await */
+    tl_au32 dead;                /* C1: 1: the chip is gone; publishes death; pairs with C2 */
+    /* writer: the caller of load and launch. */
+    uint32_t loads_asked;
+    tl_au32 launches_asked; /* relaxed: the launcher's own order to a waiter comes from the API's caller */
+};
+
+/* What a runner calls when a message or the end has come. One thread at a time. */
+void tl__chip_deliver(struct tl_chip *c, const struct tl_mail *mail);
+void tl__chip_died(struct tl_chip *c, int signal_number, const char *death);
+
+#endif

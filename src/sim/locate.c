@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/locate.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tasklens/error.h>
+
+/* Cuts the last component. */
+static int to_dir(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash == NULL)
+        return TL_ENOENT;
+    *(slash == path ? slash + 1 : slash) = '\0';
+    return 0;
+}
+
+int tl__self_dir(unsigned which, char *path, size_t size)
+{
+    static const int marker; /* an address in the object that holds this code */
+    Dl_info info;
+    ssize_t n;
+
+    if (which == 0) {
+        if (dladdr(&marker, &info) == 0 || info.dli_fname == NULL || info.dli_fname[0] != '/' ||
+            (size_t)snprintf(path, size, "%s", info.dli_fname) >= size)
+            return TL_ENOENT;
+        return to_dir(path);
+    }
+    n = readlink("/proc/self/exe", path, size - 1);
+    if (n <= 0)
+        return TL_ENOENT;
+    path[n] = '\0';
+    return to_dir(path);
+}
+
+int tl__locate(const char *const *candidates, char *path, size_t size)
+{
+    char dir[4096];
+
+    for (unsigned which = 0; which < 2; which++) {
+        if (tl__self_dir(which, dir, sizeof(dir)) != 0)
+            continue;
+        for (unsigned i = 0; candidates[i] != NULL; i++)
+            if ((size_t)snprintf(path, size, "%s/%s", dir, candidates[i]) < size && access(path, F_OK) == 0)
+                return 0;
+    }
+    return TL_ENOENT;
+}
+
+int tl__chip_locate(char *path, size_t size)
+{
+    /* The build tree (the tests stand one level deeper), then bin/ or lib/ (and lib/<triplet>/) of an installation. */
+    static const char *const candidates[] = {"tasklens-chip", "../tasklens-chip", "../libexec/tasklens/tasklens-chip",
+                                             "../../libexec/tasklens/tasklens-chip", NULL};
+    const char *named = getenv("TASKLENS_CHIP");
+
+    if (named != NULL && named[0] != '\0')
+        return (size_t)snprintf(path, size, "%s", named) < size && access(path, X_OK) == 0 ? 0 : TL_ENOENT;
+    return tl__locate(candidates, path, size);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/memory.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "wire/memory.h"
+
+#define PAGE UINT64_C(4096)
+
+static void lock(struct tl_sim_memory *m)
+{
+    uint32_t expected = 0;
+
+    if (tl_cas_acq_rel(&m->lock, &expected, 1u)) /* M1: taken; pairs with the exchange in unlock */
+        return;
+    while (tl_xchg_acq_rel(&m->lock, 2u) != 0) /* M1: as above, and tells the holder to wake */
+        (void)tl__park(&m->lock, 2u, TL_FOREVER);
+}
+
+static void unlock(struct tl_sim_memory *m)
+{
+    if (tl_xchg_acq_rel(&m->lock, 0u) == 2u) /* M2: publishes the table; pairs with M1 */
+        tl__wake(&m->lock, 1);
+}
+
+int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error *reterr)
+{
+    memset(m, 0, sizeof(*m));
+    m->fd = -1;
+    if (bytes == 0 || bytes > (UINT64_C(1) << 46))
+        return tl__fail(reterr, TL_ERANGE, "a device memory of %" PRIu64 " bytes is not possible", bytes);
+    m->bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+    m->first = tl__alloc(1, sizeof(*m->first));
+    if (m->first == NULL)
+        return tl__fail(reterr, TL_ENOMEM, "no host memory for the table of device memory");
+    m->first->bytes = m->bytes;
+    m->fd = memfd_create("tasklens-gm", MFD_CLOEXEC);
+    if (m->fd < 0 || ftruncate(m->fd, (off_t)m->bytes) != 0) {
+        int err = errno;
+
+        tl__sim_memory_fini(m);
+        return tl__fail(reterr, tl__code_of_errno(err), "cannot make %" PRIu64 " bytes of device memory: %s", bytes,
+                        strerror(err));
+    }
+    return 0;
+}
+
+void tl__sim_memory_fini(struct tl_sim_memory *m)
+{
+    struct tl_extent *next;
+
+    for (struct tl_extent *e = m->first; e != NULL; e = next) {
+        next = e->next;
+        tl__free(e);
+    }
+    m->first = NULL;
+    if (m->fd >= 0)
+        close(m->fd);
+    m->fd = -1;
+}
+
+/* Guard: lock held. */
+static uint64_t largest_free(const struct tl_sim_memory *m)
+{
+    uint64_t largest = 0;
+
+    for (const struct tl_extent *e = m->first; e != NULL; e = e->next)
+        if (!e->used && e->bytes > largest)
+            largest = e->bytes;
+    return largest;
+}
+
+/* Takes the first `bytes` of `e`; the rest becomes a free extent behind it. Guard: lock held. */
+static int split(struct tl_extent *e, uint64_t bytes)
+{
+    struct tl_extent *rest;
+
+    if (e->bytes == bytes)
+        return 0;
+    rest = tl__alloc(1, sizeof(*rest));
+    if (rest == NULL)
+        return TL_ENOMEM;
+    rest->start = e->start + bytes;
+    rest->bytes = e->bytes - bytes;
+    rest->prev = e;
+    rest->next = e->next;
+    if (rest->next != NULL)
+        rest->next->prev = rest;
+    e->next = rest;
+    e->bytes = bytes;
+    return 0;
+}
+
+int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, const char *what, uint64_t *ret_addr,
+                         struct tl_error *reterr)
+{
+    uint64_t need = bytes == 0 ? TL_DEV_ALIGN : bytes, largest = 0, used;
+    struct tl_extent *e;
+    int rc = TL_ENOMEM;
+
+    need = need > UINT64_MAX - TL_DEV_ALIGN ? UINT64_MAX / TL_DEV_ALIGN * TL_DEV_ALIGN
+                                            : (need + TL_DEV_ALIGN - 1) / TL_DEV_ALIGN * TL_DEV_ALIGN;
+    lock(m);
+    for (e = m->first; e != NULL; e = e->next)
+        if (!e->used && e->bytes >= need)
+            break;
+    if (e != NULL) {
+        rc = split(e, need);
+        if (rc == 0) {
+            e->used = 1;
+            m->used_bytes += need;
+            *ret_addr = TL_DEV_BASE + e->start;
+        }
+    } else {
+        largest = largest_free(m);
+    }
+    used = m->used_bytes;
+    unlock(m);
+    if (rc == 0)
+        return 0;
+    if (e != NULL)
+        return tl__fail(reterr, TL_ENOMEM, "no host memory for the table of device memory");
+    return tl__fail(reterr, TL_ENOMEM,
+                    "%s: %" PRIu64 " bytes of device memory are short by %" PRIu64 " bytes: of %" PRIu64 ", %" PRIu64
+                    " are in use and the largest free piece has %" PRIu64,
+                    what, need, need - largest, m->bytes, used, largest);
+}
+
+/* Joins `e` with the free extent after it. Guard: lock held. */
+static void join_next(struct tl_extent *e)
+{
+    struct tl_extent *next = e->next;
+
+    if (next == NULL || next->used || e->used)
+        return;
+    e->bytes += next->bytes;
+    e->next = next->next;
+    if (e->next != NULL)
+        e->next->prev = e;
+    tl__free(next);
+}
+
+void tl__sim_memory_free(struct tl_sim_memory *m, uint64_t addr)
+{
+    struct tl_extent *e;
+
+    lock(m);
+    for (e = m->first; e != NULL; e = e->next)
+        if (e->used && TL_DEV_BASE + e->start == addr)
+            break;
+    if (e != NULL) {
+        e->used = 0;
+        m->used_bytes -= e->bytes;
+        join_next(e);
+        if (e->prev != NULL)
+            join_next(e->prev);
+    }
+    unlock(m);
+}
+
+uint64_t tl__sim_memory_largest(struct tl_sim_memory *m)
+{
+    uint64_t largest;
+
+    lock(m);
+    largest = largest_free(m);
+    unlock(m);
+    return largest;
+}

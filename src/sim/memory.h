@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A chip's memory: one sparse memfd and the table of what is allocated in it. The table stands on the host's side,
+ * outside the memory that it describes, so that nothing a device writes can break it.
+ *
+ * Threads: every function may be called from any thread; one short lock guards the table.
+ */
+#ifndef TL_SIM_MEMORY_H
+#define TL_SIM_MEMORY_H
+
+#include <stdint.h>
+
+#include <tasklens/error.h>
+
+#include "base/atomic.h"
+
+/* A run of device memory, used or free; they lie side by side and cover all of it. */
+struct tl_extent {
+    uint64_t start, bytes; /* offsets, multiples of TL_DEV_ALIGN */
+    struct tl_extent *prev, *next;
+    uint64_t used;
+};
+
+struct tl_sim_memory {
+    int fd;
+    uint64_t bytes;
+    tl_au32 lock;            /* 0 free, 1 held, 2 held and waited for */
+    struct tl_extent *first; /* guard: lock. By address; neighbours are never both free */
+    uint64_t used_bytes;     /* guard: lock */
+};
+
+/* `bytes` is rounded up to whole pages. 0, TL_ENOMEM, TL_EIO. */
+int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error *reterr);
+void tl__sim_memory_fini(struct tl_sim_memory *m);
+
+/* First fit, aligned to TL_DEV_ALIGN; contents undefined. `what` names the use in the message. TL_ENOMEM says how much
+ * is asked, how much is free in one piece, and by how many bytes that falls short. */
+int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, const char *what, uint64_t *ret_addr,
+                         struct tl_error *reterr);
+/* `addr` comes from alloc; 0 and strangers are ignored. Pages stay: touching them again costs nothing. */
+void tl__sim_memory_free(struct tl_sim_memory *m, uint64_t addr);
+/* Largest piece that alloc can give now. */
+uint64_t tl__sim_memory_largest(struct tl_sim_memory *m);
+
+#endif
