@@ -116,12 +116,23 @@ static void paged_attention_matches(void **state)
     serial_unload(l.handle);
 }
 
+static void layer_matches(void **state)
+{
+    const struct loaded l = load("layer");
+
+    (void)state;
+    assert_int_equal(good_case(l.program, NULL), 10 + 1 + 2 * 3 + 2);
+    assert_int_equal(good_case(l.program, "wide"), 10 + 1 + 7 * 3 + 2);
+    serial_unload(l.handle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vector_add_is_exact),
         cmocka_unit_test(bgemm_matches),
         cmocka_unit_test(paged_attention_matches),
+        cmocka_unit_test(layer_matches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
