@@ -14,6 +14,11 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tasklens DESTINATION ${CMAKE_INS
 if(TARGET tasklens)
   install(TARGETS tasklens RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+# The bundled programs, which `tasklens run NAME` finds.
+get_property(programs GLOBAL PROPERTY TASKLENS_EXAMPLES)
+if(programs)
+  install(TARGETS ${programs} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/tasklens/programs)
+endif()
 
 # The .pc file finds its prefix from where it lies, so that an installed copy can be moved.
 file(RELATIVE_PATH TASKLENS_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
