@@ -10,7 +10,7 @@
  *     tl__graph_plan           validates, takes slot, heap and dep-pool entries, finds the predecessors;
  *                              TL_EAGAIN: no room now, nothing has changed: let schedulers run, report
  *                              tl__graph_retired, plan again
- *     tl__plan_write_payload   what the device keeps in the slot
+ *     tl__plan_write_payload   what the device keeps in the slot (graph/payload.h)
  *     tl__graph_scope_end      says which tasks lost their scope's hold
  *     tl__graph_retired        gives slots, heap, dep-pool and tensormap entries back
  *
@@ -59,12 +59,13 @@ enum tl_edge_source { TL_EDGE_EXPLICIT, TL_EDGE_CREATOR, TL_EDGE_TENSORMAP };
 #define TL_EDGE_COVERED 4u /* tensormap: the task's region holds the whole of the producer's. Else overlap "other" */
 #define TL_EDGE_GONE 8u    /* the predecessor has retired: nothing to wait for, not among the plan's preds */
 
-/* The part of a tensor that says which elements. */
+/* The part of a tensor that says which elements. What lies beyond rank is 0, so that equal regions have equal bytes. */
 struct tl_region {
     uint64_t start_offset;
     uint64_t strides[TL_MAX_DIMS];
     uint32_t shape[TL_MAX_DIMS];
     uint8_t dtype, rank;
+    uint8_t reserved[2]; /* 0 */
 };
 
 /* One reason for a dependency, as deps.json lists it. One predecessor may stand in several. */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One line about a ring that has no room: how full it is, what holds it, and what to set. */
+#include "graph/graph_impl.h"
+
+#include <stdio.h>
+
+static const struct {
+    const char *name, *unit, *flag;
+} resources[] = {
+    [TL_RESOURCE_WINDOW] = {"task window", "slots", "--task-window"},
+    [TL_RESOURCE_HEAP] = {"heap", "bytes", "--heap-bytes"},
+    [TL_RESOURCE_DEP_POOL] = {"dep pool", "entries", "--dep-pool"},
+};
+
+/* The next power of two that holds what is used and what is missing. */
+static uint64_t size_to_set(const struct tl_lack *lack)
+{
+    uint64_t size = 1024, wanted = lack->used + lack->need;
+
+    if (lack->resource == TL_RESOURCE_WINDOW)
+        size = 2;
+    while (size < wanted && size < UINT64_C(1) << 63)
+        size *= 2;
+    return size;
+}
+
+static void explain_holder(const struct tl_graph *g, uint32_t ring, char *buf, size_t n)
+{
+    const struct tl_ring *r = &g->rings[ring];
+    const struct tl_slot *slot = tl__slot(r, (uint32_t)r->task_tail);
+    const struct tl_scope_info *scope;
+
+    if (r->task_tail == r->task_head) {
+        (void)snprintf(buf, n, "it is empty");
+        return;
+    }
+    if (!tl__scope_is_open(g, slot)) {
+        (void)snprintf(buf, n, "the oldest task in it, r%ut%llu, is not complete or a task that uses its memory is not",
+                       ring, (unsigned long long)r->task_tail);
+        return;
+    }
+    scope = &g->frames.items[slot->frame].info;
+    if (slot->frame == 0)
+        (void)snprintf(buf, n,
+                       "the oldest task in it, r%ut%llu, stands outside any scope and is held to the end of "
+                       "the run",
+                       ring, (unsigned long long)r->task_tail);
+    else
+        (void)snprintf(buf, n, "the oldest task in it, r%ut%llu, is held by the open scope of %s:%d", ring,
+                       (unsigned long long)r->task_tail, scope->file, scope->line);
+}
+
+void tl__graph_explain_full(const struct tl_graph *g, const struct tl_lack *lack, char *buf, size_t n)
+{
+    uint64_t set = size_to_set(lack);
+    char holder[400];
+
+    if (!g->opts.recycle)
+        (void)snprintf(holder, sizeof(holder), "nothing is given back before the run");
+    else
+        explain_holder(g, lack->ring, holder, sizeof(holder));
+    (void)snprintf(buf, n, "%s of ring %u is full: %llu of %llu %s used, %llu more needed; %s; set %s to %llu%s",
+                   resources[lack->resource].name, lack->ring, (unsigned long long)lack->used,
+                   (unsigned long long)lack->size, resources[lack->resource].unit, (unsigned long long)lack->need,
+                   holder, resources[lack->resource].flag, (unsigned long long)set,
+                   g->opts.recycle ? " or more, or put the tasks into smaller scopes" : " or more");
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making and ending a graph; what the device gives back. */
+#include "graph/graph_impl.h"
+
+#include "base/env.h"
+
+static int check_ring(const struct tl_graph_opts *o, uint32_t r, struct tl_error *reterr)
+{
+    if (o->task_window[r] < 2 || (o->task_window[r] & (o->task_window[r] - 1)) != 0)
+        return tl__fail(reterr, TL_EINVAL, "--task-window: %u of ring %u is not a power of two of at least 2",
+                        o->task_window[r], r);
+    if (o->dep_pool[r] == 0)
+        return tl__fail(reterr, TL_EINVAL, "--dep-pool: ring %u needs at least 1 entry", r);
+    if (o->heap_bytes[r] % TL_GRAPH_ALIGN != 0 || o->heap[r] % TL_GRAPH_ALIGN != 0)
+        return tl__fail(reterr, TL_EINVAL, "--heap-bytes: ring %u: size and address must be multiples of %u", r,
+                        (unsigned)TL_GRAPH_ALIGN);
+    if (o->heap_bytes[r] != 0 && o->heap[r] == 0)
+        return tl__fail(reterr, TL_EINVAL, "ring %u: a heap of %llu bytes without an address", r,
+                        (unsigned long long)o->heap_bytes[r]);
+    return 0;
+}
+
+static int ring_init(struct tl_ring *ring, const struct tl_graph_opts *o, uint32_t r)
+{
+    ring->window = o->task_window[r];
+    ring->dep_pool = o->dep_pool[r];
+    ring->heap = o->heap[r];
+    ring->heap_bytes = o->heap_bytes[r];
+    ring->slots = tl__reserve(ring->window * sizeof(*ring->slots));
+    return ring->slots == NULL ? TL_ENOMEM : 0;
+}
+
+int tl__graph_create(const struct tl_graph_opts *opts, struct tl_graph **ret_graph, struct tl_error *reterr)
+{
+    struct tl_graph *g;
+    int code = 0;
+
+    if (opts->rings < 1 || opts->rings > TL_GRAPH_RINGS)
+        return tl__fail(reterr, TL_EINVAL, "a graph has 1 to %u rings, not %u", TL_GRAPH_RINGS, opts->rings);
+    for (uint32_t r = 0; r < opts->rings && code == 0; r++)
+        code = check_ring(opts, r, reterr);
+    if (code < 0)
+        return code;
+    g = tl__alloc(1, sizeof(*g));
+    if (g == NULL)
+        return tl__fail(reterr, TL_ENOMEM, "no memory for a graph");
+    g->opts = *opts;
+    tl__tags_init(&g->tags);
+    code = tl__map_init(&g->map);
+    if (code == 0)
+        code = tl__scopes_init(g);
+    for (uint32_t r = 0; r < opts->rings && code == 0; r++)
+        code = ring_init(&g->rings[r], opts, r);
+    if (code < 0) {
+        tl__graph_destroy(g);
+        return tl__fail(reterr, code, "no memory for the rings of a graph");
+    }
+    *ret_graph = g;
+    return 0;
+}
+
+void tl__graph_destroy(struct tl_graph *g)
+{
+    if (g == NULL)
+        return;
+    for (uint32_t r = 0; r < g->opts.rings; r++)
+        if (g->rings[r].slots != NULL)
+            tl__release(g->rings[r].slots, g->rings[r].window * sizeof(*g->rings[r].slots));
+    tl__map_fini(&g->map);
+    tl__tags_fini(&g->tags);
+    tl_vec_fini(&g->frames);
+    tl_vec_fini(&g->ranges);
+    tl_vec_fini(&g->edges);
+    tl_vec_fini(&g->preds);
+    tl_vec_fini(&g->replaced);
+    tl__free(g);
+}
+
+void tl__graph_retired(struct tl_graph *g, uint32_t ring, uint32_t new_tail)
+{
+    struct tl_ring *r = &g->rings[ring];
+
+    if (!g->opts.recycle || new_tail > r->task_head)
+        return;
+    for (; r->task_tail < new_tail; r->task_tail++) {
+        struct tl_slot *slot = tl__slot(r, (uint32_t)r->task_tail);
+
+        tl__map_drop_chain(&g->map, &slot->entries);
+        /* An empty heap may have gone on at its start meanwhile, past the end that this task remembers. */
+        if (slot->heap_end > r->heap_tail)
+            r->heap_tail = slot->heap_end;
+        r->dep_tail = slot->dep_end;
+    }
+}
+
+struct tl_ring_usage tl__graph_usage(const struct tl_graph *g, uint32_t ring)
+{
+    const struct tl_ring *r = &g->rings[ring];
+
+    return (struct tl_ring_usage){
+        .task_tail = r->task_tail,
+        .task_head = r->task_head,
+        .heap_tail = r->heap_tail,
+        .heap_head = r->heap_head,
+        .dep_tail = r->dep_tail,
+        .dep_head = r->dep_head,
+    };
+}
+
+uint32_t tl__graph_writers(const struct tl_graph *g)
+{
+    return g->map.count[TL_MAP_WRITER];
+}
+
+uint32_t tl__graph_readers(const struct tl_graph *g)
+{
+    return g->map.count[TL_MAP_READER];
+}

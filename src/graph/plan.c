@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Planning in two halves. The first only looks: arguments, room in the ring, dependencies; it may fail or find no room
+ * and leaves nothing behind (except scratch that the next plan overwrites). The second commits and cannot fail.
+ */
+#include "graph/graph_impl.h"
+
+/* `least` is what the task takes of an empty ring; `need`, at the place where the ring stands, may be more. */
+static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resource resource, uint64_t least,
+                   uint64_t need, struct tl_error *reterr)
+{
+    uint32_t ring = plan->ring;
+    const struct tl_ring *r = &g->rings[ring];
+    struct tl_lack *lack = &plan->lack;
+    char line[512];
+
+    *lack = (struct tl_lack){.resource = resource, .ring = ring, .need = need};
+    switch (resource) {
+    case TL_RESOURCE_WINDOW:
+        lack->used = r->task_head - r->task_tail;
+        lack->size = r->window;
+        break;
+    case TL_RESOURCE_HEAP:
+        lack->used = r->heap_head - r->heap_tail;
+        lack->size = r->heap_bytes;
+        break;
+    case TL_RESOURCE_DEP_POOL:
+        lack->used = r->dep_head - r->dep_tail;
+        lack->size = r->dep_pool;
+        break;
+    }
+    if (g->opts.recycle && least <= lack->size)
+        return TL_EAGAIN;
+    tl__graph_explain_full(g, lack, line, sizeof(line));
+    return tl__fail(reterr, TL_ENOSPC, "%s", line);
+}
+
+/* Where the outputs of one task go. Positions grow; a buffer that would cross the heap's end goes on at its start. */
+struct carve {
+    uint64_t tail, head, phys; /* of the ring, as they would be */
+    uint64_t size;
+    uint64_t sum; /* of the buffers alone */
+};
+
+static void carve_init(const struct tl_ring *r, struct carve *c)
+{
+    *c = (struct carve){.tail = r->heap_tail, .head = r->heap_head, .phys = r->heap_phys, .size = r->heap_bytes};
+    /* An empty heap begins anew, so that whatever fits at all fits now. */
+    if (c->tail == c->head && c->phys != 0) {
+        c->head += c->size - c->phys;
+        c->tail = c->head;
+        c->phys = 0;
+    }
+}
+
+/* Returns the position of a buffer of `bytes`. */
+static uint64_t carve_next(struct carve *c, uint64_t bytes)
+{
+    uint64_t at, room = bytes == 0 ? TL_GRAPH_ALIGN : (bytes + TL_GRAPH_ALIGN - 1) & ~(TL_GRAPH_ALIGN - 1);
+
+    c->sum = c->sum + room < c->sum ? UINT64_MAX : c->sum + room;
+    if (c->sum > c->size)
+        return 0; /* the caller looks at sum */
+    if (c->phys + room > c->size) {
+        c->head += c->size - c->phys;
+        c->phys = 0;
+    }
+    at = c->phys;
+    c->head += room;
+    c->phys = c->phys + room == c->size ? 0 : c->phys + room;
+    return at;
+}
+
+static int carve_check(const struct tl_graph *g, const struct carve *c, struct tl_plan *plan, struct tl_error *reterr)
+{
+    if (c->sum > c->size)
+        return lacking(g, plan, TL_RESOURCE_HEAP, c->sum, c->sum, reterr);
+    if (c->head - c->tail > c->size)
+        return lacking(g, plan, TL_RESOURCE_HEAP, c->sum, c->head - g->rings[plan->ring].heap_head, reterr);
+    return 0;
+}
+
+static int begin_plan(const struct tl_graph *g, struct tl_plan *plan, struct tl_error *reterr)
+{
+    const struct tl_scope_info *scope = &tl__frame_top(g)->info;
+    const struct tl_ring *r = &g->rings[scope->ring];
+
+    plan->ring = scope->ring;
+    plan->id = (uint64_t)scope->ring << 32 | (uint32_t)r->task_head;
+    plan->slot = (uint32_t)r->task_head & (r->window - 1);
+    plan->scope_depth = (uint32_t)g->frames.count - 1;
+    plan->manual = scope->kind == TL_SCOPE_MANUAL;
+    plan->n_preds = plan->n_edges = 0;
+    plan->tagged_mask = 0;
+    if (r->task_head >= UINT32_MAX)
+        return tl__fail(reterr, TL_ENOSPC, "ring %u has had its last task id: %u tasks in one run", scope->ring,
+                        UINT32_MAX);
+    if (r->task_head - r->task_tail >= r->window)
+        return lacking(g, plan, TL_RESOURCE_WINDOW, 1, 1, reterr);
+    return 0;
+}
+
+static void commit_slot(struct tl_graph *g, struct tl_plan *plan, const struct carve *c)
+{
+    struct tl_ring *r = &g->rings[plan->ring];
+    struct tl_slot *slot = &r->slots[plan->slot];
+    const struct tl_frame *frame = tl__frame_top(g);
+
+    if (c->sum > 0) {
+        r->heap_tail = c->tail;
+        r->heap_head = c->head;
+        r->heap_phys = c->phys;
+    }
+    plan->dep_first = r->dep_head;
+    r->dep_head += plan->n_preds;
+    r->task_head++;
+    slot->heap_end = r->heap_head;
+    slot->dep_end = r->dep_head;
+    slot->entries = TL_MAP_NONE;
+    slot->frame = (uint32_t)g->frames.count - 1;
+    slot->frame_serial = frame->serial;
+}
+
+static void give_memory(struct tl_tensor *t, uint64_t buffer, uint64_t bytes, uint64_t owner)
+{
+    t->buffer = buffer;
+    t->buffer_bytes = bytes;
+    t->owner = owner;
+    t->version = 0;
+    t->tag = 0;
+}
+
+static void commit_tensors(struct tl_graph *g, const struct tl_task_args *args, struct tl_plan *plan)
+{
+    struct tl_ring *r = &g->rings[plan->ring];
+
+    for (uint32_t i = 0; i < args->n_tensors; i++) {
+        const struct tl_tensor_arg *arg = &args->tensors[i];
+        const struct tl_arg_facts *f = &g->facts[i];
+
+        if (arg->direction == TL_OUT) {
+            plan->out_buffer[i] = r->heap + f->out_at;
+            plan->out_bytes[i] = f->extent.hi;
+            give_memory(arg->out, plan->out_buffer[i], f->extent.hi, plan->id);
+        } else if (f->tracked) {
+            tl__map_add(&g->map, arg->tensor.buffer, arg->tensor.owner,
+                        arg->direction == TL_IN ? TL_MAP_READER : TL_MAP_WRITER, &g->regions[i], &f->extent, plan->id,
+                        &r->slots[plan->slot].entries);
+        }
+        if (f->tag != 0) {
+            g->tags.tags.items[f->tag - 1].consumed = true;
+            plan->tagged_mask |= 1u << i;
+        }
+    }
+    for (size_t i = 0; i < g->replaced.count; i++)
+        tl__map_unlink(&g->map, g->replaced.items[i]);
+}
+
+int tl__graph_plan(struct tl_graph *g, const struct tl_task_args *args, const struct tl_subtasks *subtasks,
+                   struct tl_plan *plan, struct tl_error *reterr)
+{
+    struct carve carve;
+    const struct tl_ring *r;
+    int code = begin_plan(g, plan, reterr);
+
+    if (code == 0)
+        code = tl__graph_validate(g, args, subtasks, reterr);
+    if (code < 0)
+        return code;
+    r = &g->rings[plan->ring];
+    carve_init(r, &carve);
+    for (uint32_t i = 0; i < args->n_tensors; i++)
+        if (args->tensors[i].direction == TL_OUT)
+            g->facts[i].out_at = carve_next(&carve, g->facts[i].extent.hi);
+    code = carve_check(g, &carve, plan, reterr);
+    if (code < 0)
+        return code;
+    if (tl__map_reserve(&g->map, args->n_tensors) < 0)
+        return tl__fail(reterr, TL_ENOMEM, "no memory for the tensormap");
+    code = tl__graph_find_edges(g, args, plan->manual, reterr);
+    if (code < 0)
+        return code;
+    if (g->preds.count > r->dep_pool - (r->dep_head - r->dep_tail))
+        return lacking(g, plan, TL_RESOURCE_DEP_POOL, g->preds.count, g->preds.count, reterr);
+
+    plan->args = args;
+    plan->subtasks = *subtasks;
+    plan->preds = g->preds.items;
+    plan->n_preds = (uint32_t)g->preds.count;
+    plan->edges = g->edges.items;
+    plan->n_edges = (uint32_t)g->edges.count;
+    plan->payload_bytes = tl__payload_bytes(args->n_tensors, args->n_scalars);
+    commit_slot(g, plan, &carve);
+    commit_tensors(g, args, plan);
+    return 0;
+}
+
+int tl__graph_plan_alloc(struct tl_graph *g, struct tl_tensor *const *tensors, uint32_t count, struct tl_plan *plan,
+                         struct tl_error *reterr)
+{
+    struct tl_extent extent;
+    struct carve carve, again;
+    int code = begin_plan(g, plan, reterr);
+
+    if (code < 0)
+        return code;
+    carve_init(&g->rings[plan->ring], &carve);
+    again = carve;
+    for (uint32_t i = 0; i < count && code == 0; i++) {
+        if (tensors[i] == NULL)
+            code = tl__graph_refuse(g, reterr, "tl_alloc_tensors: tensor %u is NULL", i);
+        else if (tensors[i]->buffer != 0)
+            code = tl__graph_refuse(g, reterr, "tl_alloc_tensors: tensor %u has memory already", i);
+        else
+            code = tl__graph_check_fresh(g, tensors[i], i, &extent, reterr);
+        if (code == 0)
+            (void)carve_next(&carve, extent.hi);
+    }
+    if (code == 0)
+        code = carve_check(g, &carve, plan, reterr);
+    if (code < 0)
+        return code;
+    for (uint32_t i = 0; i < count; i++) {
+        (void)tl__region_measure(tensors[i], &extent);
+        give_memory(tensors[i], g->rings[plan->ring].heap + carve_next(&again, extent.hi), extent.hi, plan->id);
+    }
+    plan->args = NULL;
+    plan->subtasks = (struct tl_subtasks){.func = {-1, -1, -1}};
+    plan->preds = NULL;
+    plan->edges = NULL;
+    plan->payload_bytes = tl__payload_bytes(0, 0);
+    commit_slot(g, plan, &carve);
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which bytes of a buffer a view touches, and whether two views of one buffer touch a common byte. Pure.
+ */
+#ifndef TL_GRAPH_REGION_H
+#define TL_GRAPH_REGION_H
+
+#include "graph/graph.h"
+
+/* Bytes from the buffer's start. Everything a view touches lies in [lo, hi). */
+struct tl_extent {
+    uint64_t lo, hi;
+    bool empty; /* no element: lo == hi */
+    bool dense; /* each byte of [lo, hi) is touched */
+};
+
+enum tl_overlap {
+    TL_OVERLAP_NONE,
+    TL_OVERLAP_MAYBE, /* not settled within the effort that a submit may cost: treated as an overlap */
+    TL_OVERLAP_SURE,
+};
+
+/* False if the view reaches past 2^62 bytes. An unknown dtype or a rank above TL_MAX_DIMS touches the whole buffer. */
+bool tl__region_measure(const struct tl_tensor *t, struct tl_extent *ret_extent);
+/* Copies what says which elements. */
+void tl__region_of(const struct tl_tensor *t, struct tl_region *ret_region);
+bool tl__region_equal(const struct tl_region *a, const struct tl_region *b);
+
+/* Of two views of one buffer, measured. Exact unless it says MAYBE. */
+enum tl_overlap tl__region_overlap(const struct tl_region *a, const struct tl_extent *ea, const struct tl_region *b,
+                                   const struct tl_extent *eb);
+/* True if `outer` is known to touch every byte that `inner` touches. */
+bool tl__region_covers(const struct tl_region *outer, const struct tl_extent *eo, const struct tl_region *inner,
+                       const struct tl_extent *ei);
+
+#endif

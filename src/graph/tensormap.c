@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/tensormap.h"
+
+#include <string.h>
+
+#include "base/env.h"
+
+#define FIRST_ENTRIES 256u
+#define FIRST_BUFFERS 128u
+#define SHORT_LIST 8u /* entries that are searched one by one */
+
+static uint32_t fold(uint64_t x, uint32_t n_buckets)
+{
+    x *= UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(x >> 32) & (n_buckets - 1);
+}
+
+static uint32_t buffer_bucket(const struct tl_map *m, uint64_t addr, uint64_t owner)
+{
+    return fold((addr >> 3) ^ (owner * UINT64_C(0xBF58476D1CE4E5B9)), m->n_buffer_buckets);
+}
+
+static uint32_t cell_bucket(const struct tl_map *m, uint32_t buffer, unsigned kind, unsigned level, uint64_t cell)
+{
+    uint64_t key = ((uint64_t)buffer << 32) ^ (uint64_t)(level << 1 | kind) ^ (cell << 7);
+
+    key ^= key >> 29;
+    return fold(key, m->n_cell_buckets);
+}
+
+static unsigned level_of(uint64_t bytes)
+{
+    return bytes <= 1 ? 0 : 64u - (unsigned)__builtin_clzll(bytes - 1);
+}
+
+int tl__map_init(struct tl_map *m)
+{
+    *m = (struct tl_map){.free_entry = TL_MAP_NONE, .free_buffer = TL_MAP_NONE};
+    return tl__map_reserve(m, 1);
+}
+
+void tl__map_fini(struct tl_map *m)
+{
+    tl__free(m->entries);
+    tl__free(m->buffers);
+    tl__free(m->buffer_buckets);
+    tl__free(m->cell_buckets);
+    *m = (struct tl_map){0};
+}
+
+static void chain_buffer(struct tl_map *m, uint32_t index)
+{
+    struct tl_map_buffer *b = &m->buffers[index];
+    uint32_t *bucket = &m->buffer_buckets[buffer_bucket(m, b->addr, b->owner)];
+
+    b->next = *bucket;
+    *bucket = index;
+}
+
+static void chain_cell(struct tl_map *m, uint32_t index)
+{
+    struct tl_map_entry *e = &m->entries[index];
+    uint32_t *bucket = &m->cell_buckets[cell_bucket(m, e->buffer, e->kind, e->level, e->lo >> e->level)];
+
+    e->in_cell = true;
+    e->cell_prev = TL_MAP_NONE;
+    e->cell_next = *bucket;
+    if (*bucket != TL_MAP_NONE)
+        m->entries[*bucket].cell_prev = index;
+    *bucket = index;
+}
+
+/* As many buckets as there is room for items; then everything is chained anew. */
+static int grow_buckets(uint32_t **buckets, uint32_t *n_buckets, uint32_t n)
+{
+    uint32_t *bigger = tl__alloc(n, sizeof(**buckets));
+
+    if (bigger == NULL)
+        return TL_ENOMEM;
+    memset(bigger, 0xff, n * sizeof(*bigger)); /* TL_MAP_NONE */
+    tl__free(*buckets);
+    *buckets = bigger;
+    *n_buckets = n;
+    return 0;
+}
+
+static int grow_entries(struct tl_map *m, uint32_t room)
+{
+    struct tl_map_entry *entries = tl__realloc(m->entries, room * sizeof(*entries));
+
+    if (entries == NULL)
+        return TL_ENOMEM;
+    m->entries = entries;
+    if (grow_buckets(&m->cell_buckets, &m->n_cell_buckets, room) < 0)
+        return TL_ENOMEM; /* the old room and buckets stay in use */
+    for (uint32_t i = 0; i < m->entry_room; i++)
+        if (entries[i].buffer != TL_MAP_NONE && entries[i].in_cell)
+            chain_cell(m, i);
+    for (uint32_t i = room; i-- > m->entry_room;) {
+        entries[i].buffer = TL_MAP_NONE;
+        entries[i].task_next = m->free_entry;
+        m->free_entry = i;
+    }
+    m->entry_room = room;
+    return 0;
+}
+
+static int grow_buffers(struct tl_map *m, uint32_t room)
+{
+    struct tl_map_buffer *buffers = tl__realloc(m->buffers, room * sizeof(*buffers));
+
+    if (buffers == NULL)
+        return TL_ENOMEM;
+    m->buffers = buffers;
+    if (grow_buckets(&m->buffer_buckets, &m->n_buffer_buckets, room) < 0)
+        return TL_ENOMEM;
+    for (uint32_t i = 0; i < m->buffer_room; i++)
+        if (buffers[i].lists[0].count + buffers[i].lists[1].count > 0)
+            chain_buffer(m, i);
+    for (uint32_t i = room; i-- > m->buffer_room;) {
+        buffers[i] = (struct tl_map_buffer){.next = m->free_buffer};
+        m->free_buffer = i;
+    }
+    m->buffer_room = room;
+    return 0;
+}
+
+static uint32_t doubled(uint32_t room, uint32_t first, uint32_t needed)
+{
+    room = room == 0 ? first : room;
+    while (room < needed && room < UINT32_C(1) << 30)
+        room *= 2;
+    return room;
+}
+
+int tl__map_reserve(struct tl_map *m, uint32_t n)
+{
+    int code = 0;
+
+    if (m->n_entries + n > m->entry_room)
+        code = grow_entries(m, doubled(m->entry_room, FIRST_ENTRIES, m->n_entries + n));
+    if (code == 0 && m->n_buffers + n > m->buffer_room)
+        code = grow_buffers(m, doubled(m->buffer_room, FIRST_BUFFERS, m->n_buffers + n));
+    return code;
+}
+
+uint32_t tl__map_find(const struct tl_map *m, uint64_t addr, uint64_t owner)
+{
+    uint32_t i = m->buffer_buckets[buffer_bucket(m, addr, owner)];
+
+    while (i != TL_MAP_NONE && (m->buffers[i].addr != addr || m->buffers[i].owner != owner))
+        i = m->buffers[i].next;
+    return i;
+}
+
+struct query {
+    const struct tl_region *region;
+    const struct tl_extent *extent;
+    tl_map_visit visit;
+    void *ctx;
+};
+
+static int try_entry(const struct tl_map *m, uint32_t index, const struct query *q)
+{
+    const struct tl_map_entry *e = &m->entries[index];
+    struct tl_extent extent = {.lo = e->lo, .hi = e->hi, .dense = e->dense};
+    struct tl_map_hit hit = {.entry = index};
+
+    if (e->lo >= q->extent->hi || q->extent->lo >= e->hi)
+        return 0;
+    if (tl__region_overlap(q->region, q->extent, &e->region, &extent) == TL_OVERLAP_NONE)
+        return 0;
+    hit.covered = tl__region_covers(q->region, q->extent, &e->region, &extent);
+    return q->visit(q->ctx, &hit);
+}
+
+static int search_list(const struct tl_map *m, const struct tl_map_list *list, const struct query *q)
+{
+    int found = 0;
+
+    for (uint32_t i = list->head; i != TL_MAP_NONE && found == 0; i = m->entries[i].next)
+        found = try_entry(m, i, q);
+    return found;
+}
+
+/* Cells of size class `level` that may hold an entry which reaches into the query: an entry may begin one cell before.
+ */
+static uint64_t first_cell(const struct tl_extent *x, unsigned level)
+{
+    uint64_t cell = x->lo >> level;
+
+    return cell > 0 ? cell - 1 : 0;
+}
+
+static uint64_t end_cell(const struct tl_extent *x, unsigned level)
+{
+    return ((x->hi - 1) >> level) + 1;
+}
+
+static int search_cells(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind, unsigned level,
+                        const struct query *q)
+{
+    uint64_t end = end_cell(q->extent, level);
+
+    for (uint64_t cell = first_cell(q->extent, level); cell < end; cell++) {
+        uint32_t i = m->cell_buckets[cell_bucket(m, buffer, kind, level, cell)];
+
+        for (; i != TL_MAP_NONE; i = m->entries[i].cell_next) {
+            const struct tl_map_entry *e = &m->entries[i];
+            int found;
+
+            /* Other cells may share the bucket. */
+            if (e->buffer != buffer || e->kind != kind || e->level != level || e->lo >> level != cell)
+                continue;
+            found = try_entry(m, i, q);
+            if (found != 0)
+                return found;
+        }
+    }
+    return 0;
+}
+
+int tl__map_search(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind, const struct tl_region *region,
+                   const struct tl_extent *extent, tl_map_visit visit, void *ctx)
+{
+    const struct tl_map_list *list = &m->buffers[buffer].lists[kind];
+    struct query q = {.region = region, .extent = extent, .visit = visit, .ctx = ctx};
+    uint64_t cells = 0;
+
+    if (!list->indexed)
+        return search_list(m, list, &q);
+    for (uint64_t levels = list->levels; levels != 0 && cells <= list->count; levels &= levels - 1) {
+        unsigned level = (unsigned)__builtin_ctzll(levels);
+
+        cells += end_cell(extent, level) - first_cell(extent, level);
+    }
+    if (cells > list->count)
+        return search_list(m, list, &q);
+    for (uint64_t levels = list->levels; levels != 0; levels &= levels - 1) {
+        int found = search_cells(m, buffer, kind, (unsigned)__builtin_ctzll(levels), &q);
+
+        if (found != 0)
+            return found;
+    }
+    return 0;
+}
+
+static uint32_t buffer_get(struct tl_map *m, uint64_t addr, uint64_t owner)
+{
+    uint32_t i = tl__map_find(m, addr, owner);
+
+    if (i != TL_MAP_NONE)
+        return i;
+    i = m->free_buffer;
+    m->free_buffer = m->buffers[i].next;
+    m->n_buffers++;
+    m->buffers[i] = (struct tl_map_buffer){.addr = addr, .owner = owner};
+    for (unsigned kind = 0; kind < 2; kind++)
+        m->buffers[i].lists[kind].head = m->buffers[i].lists[kind].tail = TL_MAP_NONE;
+    chain_buffer(m, i);
+    return i;
+}
+
+static void buffer_put(struct tl_map *m, uint32_t index)
+{
+    struct tl_map_buffer *b = &m->buffers[index];
+    uint32_t *link = &m->buffer_buckets[buffer_bucket(m, b->addr, b->owner)];
+
+    while (*link != index)
+        link = &m->buffers[*link].next;
+    *link = b->next;
+    b->next = m->free_buffer;
+    m->free_buffer = index;
+    m->n_buffers--;
+}
+
+static void list_index(struct tl_map *m, struct tl_map_list *list)
+{
+    list->indexed = true;
+    for (uint32_t i = list->head; i != TL_MAP_NONE; i = m->entries[i].next) {
+        list->levels |= UINT64_C(1) << m->entries[i].level;
+        chain_cell(m, i);
+    }
+}
+
+static void list_append(struct tl_map *m, uint32_t index)
+{
+    struct tl_map_entry *e = &m->entries[index];
+    struct tl_map_list *list = &m->buffers[e->buffer].lists[e->kind];
+
+    e->prev = list->tail;
+    e->next = TL_MAP_NONE;
+    if (list->tail != TL_MAP_NONE)
+        m->entries[list->tail].next = index;
+    else
+        list->head = index;
+    list->tail = index;
+    list->count++;
+    m->count[e->kind]++;
+    if (list->indexed) {
+        list->levels |= UINT64_C(1) << e->level;
+        chain_cell(m, index);
+    } else if (list->count > SHORT_LIST) {
+        list_index(m, list);
+    }
+}
+
+void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_kind kind, const struct tl_region *region,
+                 const struct tl_extent *extent, uint64_t task, uint32_t *task_head)
+{
+    uint32_t index = m->free_entry;
+    struct tl_map_entry *e = &m->entries[index];
+
+    m->free_entry = e->task_next;
+    m->n_entries++;
+    e->region = *region;
+    e->lo = extent->lo;
+    e->hi = extent->hi;
+    e->task = task;
+    e->buffer = buffer_get(m, addr, owner);
+    e->kind = (uint8_t)kind;
+    e->level = (uint8_t)level_of(extent->hi - extent->lo);
+    e->dense = extent->dense;
+    e->in_cell = false;
+    e->task_next = *task_head;
+    *task_head = index;
+    list_append(m, index);
+}
+
+static void cell_unchain(struct tl_map *m, struct tl_map_entry *e)
+{
+    if (e->cell_prev != TL_MAP_NONE)
+        m->entries[e->cell_prev].cell_next = e->cell_next;
+    else
+        m->cell_buckets[cell_bucket(m, e->buffer, e->kind, e->level, e->lo >> e->level)] = e->cell_next;
+    if (e->cell_next != TL_MAP_NONE)
+        m->entries[e->cell_next].cell_prev = e->cell_prev;
+    e->in_cell = false;
+}
+
+void tl__map_unlink(struct tl_map *m, uint32_t entry)
+{
+    struct tl_map_entry *e = &m->entries[entry];
+    struct tl_map_buffer *b;
+    struct tl_map_list *list;
+
+    if (e->buffer == TL_MAP_NONE)
+        return;
+    b = &m->buffers[e->buffer];
+    list = &b->lists[e->kind];
+    if (e->in_cell)
+        cell_unchain(m, e);
+    if (e->prev != TL_MAP_NONE)
+        m->entries[e->prev].next = e->next;
+    else
+        list->head = e->next;
+    if (e->next != TL_MAP_NONE)
+        m->entries[e->next].prev = e->prev;
+    else
+        list->tail = e->prev;
+    list->count--;
+    m->count[e->kind]--;
+    if (list->count == 0) {
+        list->indexed = false;
+        list->levels = 0;
+    }
+    if (b->lists[0].count + b->lists[1].count == 0)
+        buffer_put(m, e->buffer);
+    e->buffer = TL_MAP_NONE;
+}
+
+void tl__map_drop_chain(struct tl_map *m, uint32_t *task_head)
+{
+    uint32_t i = *task_head;
+
+    while (i != TL_MAP_NONE) {
+        uint32_t next = m->entries[i].task_next;
+
+        tl__map_unlink(m, i);
+        m->entries[i].task_next = m->free_entry;
+        m->free_entry = i;
+        m->n_entries--;
+        i = next;
+    }
+    *task_head = TL_MAP_NONE;
+}

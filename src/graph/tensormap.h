@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who last wrote, and who has read since, each part of each buffer. One thread.
+ *
+ * A buffer is an address and the task that allocated it, so that memory which a ring hands out again is another buffer.
+ * A buffer has two lists of entries, writers and readers. Short ones are searched as they are; a longer one is also put
+ * into cells by size and place: an entry of 2^k bytes or less (and more than 2^(k-1)) stands in the cell (k, lo >> k),
+ * so that a query looks at few cells a size and an entry stands in one.
+ *
+ * Searching never changes anything; adding never fails after tl__map_reserve.
+ */
+#ifndef TL_GRAPH_TENSORMAP_H
+#define TL_GRAPH_TENSORMAP_H
+
+#include "graph/region.h"
+
+#define TL_MAP_NONE UINT32_MAX
+
+enum tl_map_kind { TL_MAP_WRITER, TL_MAP_READER };
+
+struct tl_map_entry {
+    struct tl_region region;
+    uint64_t lo, hi;
+    uint64_t task;
+    uint32_t buffer;               /* index of its struct tl_map_buffer; TL_MAP_NONE while free */
+    uint32_t prev, next;           /* in the buffer's list */
+    uint32_t cell_prev, cell_next; /* in its bucket of cells, while in_cell */
+    uint32_t task_next;            /* next entry of the same task, or free entry */
+    uint8_t kind;                  /* enum tl_map_kind */
+    uint8_t level;                 /* size class k */
+    bool dense, in_cell;
+};
+
+struct tl_map_list {
+    uint64_t levels; /* bit k: some indexed entry of size class k */
+    uint32_t head, tail, count;
+    bool indexed;
+};
+
+struct tl_map_buffer {
+    uint64_t addr, owner;
+    uint32_t next; /* in its bucket, or free buffer */
+    struct tl_map_list lists[2];
+};
+
+struct tl_map {
+    struct tl_map_entry *entries;
+    struct tl_map_buffer *buffers;
+    uint32_t *buffer_buckets, *cell_buckets; /* powers of two */
+    uint32_t entry_room, buffer_room, n_buffer_buckets, n_cell_buckets;
+    uint32_t free_entry, free_buffer, n_entries, n_buffers;
+    uint32_t count[2]; /* by kind */
+};
+
+/* One match of a search. */
+struct tl_map_hit {
+    uint32_t entry;
+    bool covered; /* the query covers the entry */
+};
+
+/* 0 or TL_ENOMEM. */
+int tl__map_init(struct tl_map *m);
+void tl__map_fini(struct tl_map *m);
+/* Makes sure that `n` entries can be added. May move entries. 0 or TL_ENOMEM. */
+int tl__map_reserve(struct tl_map *m, uint32_t n);
+
+/* The buffer's index, or TL_MAP_NONE if nothing is known about it. */
+uint32_t tl__map_find(const struct tl_map *m, uint64_t addr, uint64_t owner);
+
+/* Calls `hit` for every entry of `kind` in `buffer` that may share a byte with the query, stopping at the first nonzero
+ * return, which is returned. */
+typedef int (*tl_map_visit)(void *ctx, const struct tl_map_hit *hit);
+int tl__map_search(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind, const struct tl_region *region,
+                   const struct tl_extent *extent, tl_map_visit visit, void *ctx);
+
+/* Adds an entry at the front of the chain *task_head (a task's entries). */
+void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_kind kind, const struct tl_region *region,
+                 const struct tl_extent *extent, uint64_t task, uint32_t *task_head);
+/* Takes an entry out of its buffer and cell. It stays in its task's chain, dead, until tl__map_drop_chain. */
+void tl__map_unlink(struct tl_map *m, uint32_t entry);
+/* Frees all entries of a task. */
+void tl__map_drop_chain(struct tl_map *m, uint32_t *task_head);
+
+#endif
