@@ -81,7 +81,7 @@ struct tl_dump_summary {
     uint32_t reserved;          /* 0 */
 };
 
-/* What a verification found. All zero but checked: good. */
+/* What a check or verification found. Good: all 0 but checked, unhashed, first_bad. */
 struct tl_dump_verdict {
     uint64_t checked;       /* payloads whose hash was computed and agreed or not */
     uint64_t unhashed;      /* payloads without a hash: nothing to compare */
@@ -120,7 +120,12 @@ int tl_recording_payload(const struct tl_recording *recording, uint64_t index, c
 /* Copies `bytes` of the payload from its byte `offset`. TL_ERANGE: past bin_size or past the file's end. */
 int tl_recording_read(const struct tl_recording *recording, uint64_t index, uint64_t offset, void *buffer, size_t bytes,
                       struct tl_error *reterr);
-/* Recomputes counts, order, bounds and hashes. 0, or TL_ECORRUPT with *ret_verdict telling what; reads all payload. */
+/*
+ * Whether the manifest agrees with itself and with the payload file: counts, order, bounds, sizes. Touches no payload.
+ * 0, or TL_ECORRUPT with *ret_verdict telling what.
+ */
+int tl_recording_check(const struct tl_recording *recording, struct tl_dump_verdict *ret_verdict);
+/* The same, and the hash of every payload that has one: reads them all. */
 int tl_recording_verify(const struct tl_recording *recording, struct tl_dump_verdict *ret_verdict);
 
 /* "before_dispatch", "input", "tensor", "disk", ...; "unknown" for other values. Never NULL. */

@@ -12,6 +12,7 @@
 #define TL_DUMP_DIR_NAME "args_dump"
 #define TL_DUMP_MANIFEST_NAME "args_dump.json"
 #define TL_DUMP_BIN_NAME "args.bin"
+#define TL_DUMP_VERSION 1 /* of what we write; a manifest that says more is refused */
 
 _Static_assert(sizeof(struct tl_dump_record) == 136, "a million of these are sorted and written");
 
@@ -41,17 +42,21 @@ struct tl_dump_reader; /* made by tl__dump_open, ended by tl__dump_close */
 
 /* See tl_recording_open, but `dir` is the directory that holds args_dump.json. */
 int tl__dump_open(const char *dir, struct tl_dump_reader **ret_reader, struct tl_error *reterr);
+/* The same from memory, without a payload file. `name` stands in messages. The bytes are not needed afterwards. */
+int tl__dump_parse(const void *bytes, size_t size, const char *name, struct tl_dump_reader **ret_reader,
+                   struct tl_error *reterr);
 /* NULL is fine. */
 void tl__dump_close(struct tl_dump_reader *reader);
 /* All three are the reader's until it is closed. */
 const struct tl_dump_summary *tl__dump_summary(const struct tl_dump_reader *reader);
 const struct tl_dump_record *tl__dump_records(const struct tl_dump_reader *reader);
-uint64_t tl__dump_count_of(const struct tl_dump_reader *reader);
-/* See tl_recording_payload, tl_recording_read, tl_recording_verify. */
+uint64_t tl__dump_record_count(const struct tl_dump_reader *reader);
+/* See tl_recording_payload, tl_recording_read, tl_recording_check, tl_recording_verify. */
 int tl__dump_payload(const struct tl_dump_reader *reader, const struct tl_dump_record *record, const void **ret_data,
                      struct tl_error *reterr);
 int tl__dump_read(const struct tl_dump_reader *reader, const struct tl_dump_record *record, uint64_t offset,
                   void *buffer, size_t bytes, struct tl_error *reterr);
+int tl__dump_check(const struct tl_dump_reader *reader, struct tl_dump_verdict *ret_verdict);
 int tl__dump_verify(const struct tl_dump_reader *reader, struct tl_dump_verdict *ret_verdict);
 
 #endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "artifact/dump_value.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/number.h"
+#include "tensor/convert.h"
+
+static float float_of_bits(unsigned dtype, uint64_t bits)
+{
+    switch (dtype) {
+    case TL_FLOAT32:
+        return tl__f32_of_bits((uint32_t)bits);
+    case TL_FLOAT16:
+        return tl__f32_of_f16((uint16_t)bits);
+    case TL_BFLOAT16:
+        return tl__f32_of_bf16((uint16_t)bits);
+    case TL_FP8E4M3FN:
+        return tl__f32_of_fp8e4m3fn((uint8_t)bits);
+    case TL_FP8E8M0:
+        return tl__f32_of_fp8e8m0((uint8_t)bits);
+    default:
+        return tl__f32_of_fp4e2m1((uint8_t)(bits & 0xf));
+    }
+}
+
+static uint64_t bits_of_float(unsigned dtype, float value)
+{
+    switch (dtype) {
+    case TL_FLOAT32:
+        return tl__bits_of_f32(value);
+    case TL_FLOAT16:
+        return tl__f16_of_f32(value);
+    case TL_BFLOAT16:
+        return tl__bf16_of_f32(value);
+    case TL_FP8E4M3FN:
+        return tl__fp8e4m3fn_of_f32(value);
+    case TL_FP8E8M0:
+        return tl__fp8e8m0_of_f32(value);
+    default:
+        return tl__fp4e2m1_of_f32(value);
+    }
+}
+
+size_t tl__dump_value_text(char *to, unsigned dtype, uint64_t bits)
+{
+    if (dtype >= TL_DTYPE_COUNT)
+        return tl__print_u64(to, bits);
+    if (tl__dtype_is_float(dtype)) {
+        float value = float_of_bits(dtype, bits);
+        size_t n;
+
+        if (isfinite(value))
+            return tl__print_f32(to, value);
+        *to = '"';
+        n = tl__print_f32(to + 1, value);
+        to[n + 1] = '"';
+        return n + 2;
+    }
+    if (dtype == TL_BOOL && (bits & 0xff) <= 1) {
+        size_t n = (bits & 0xff) != 0 ? 4 : 5;
+
+        memcpy(to, n == 4 ? "true" : "false", n);
+        return n;
+    }
+    if (tl__dtype_is_unsigned(dtype))
+        return tl__print_u64(to, (uint64_t)tl__int_at(dtype, &bits, 0));
+    return tl__print_i64(to, tl__int_at(dtype, &bits, 0));
+}
+
+static int parse_special(const char *text, float *ret_value)
+{
+    const char *body = text + (*text == '-' || *text == '+');
+
+    if (strcasecmp(body, "nan") == 0)
+        *ret_value = NAN;
+    else if (strcasecmp(body, "inf") == 0 || strcasecmp(body, "infinity") == 0)
+        *ret_value = *text == '-' ? -INFINITY : INFINITY;
+    else
+        return TL_EPARSE;
+    return 0;
+}
+
+/* Up to 15 digits times a power of ten that a double holds: one rounding, so the nearest value. */
+static bool exact_decimal(const char *digits, const char *end, long exponent, double *ret_value)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    bool negative = *digits == '-';
+    double value = 0;
+
+    digits += negative;
+    if (end - digits > 15 || exponent > 22 || exponent < -22)
+        return false;
+    for (; digits < end; digits++)
+        value = value * 10 + (*digits - '0');
+    value = exponent < 0 ? value / powers[-exponent] : value * powers[exponent];
+    *ret_value = negative ? -value : value;
+    return true;
+}
+
+/* The digits are gathered without their point, so that strtod's locale does not matter. */
+static int parse_decimal(const char *text, double *ret_value)
+{
+    char plain[TL_VALUE_TEXT_MAX + 24], *to = plain, *end;
+    long exponent = 0;
+    bool point = false, digit = false;
+
+    if (strlen(text) >= TL_VALUE_TEXT_MAX)
+        return TL_EPARSE;
+    if (*text == '-')
+        *to++ = *text++;
+    for (; (*text >= '0' && *text <= '9') || (*text == '.' && !point); text++) {
+        if (*text == '.') {
+            point = true;
+            continue;
+        }
+        digit = true;
+        exponent -= point;
+        *to++ = *text;
+    }
+    if (!digit)
+        return TL_EPARSE;
+    if (*text == 'e' || *text == 'E') {
+        long stated = strtol(text + 1, &end, 10);
+
+        if (end == text + 1)
+            return TL_EPARSE;
+        text = end;
+        /* Beyond these the value is 0 or Inf, whatever its digits. */
+        stated = stated > 10000 ? 10000 : stated < -10000 ? -10000 : stated;
+        exponent += stated;
+    }
+    if (*text != 0)
+        return TL_EPARSE;
+    if (exact_decimal(plain, to, exponent, ret_value))
+        return 0;
+    (void)snprintf(to, (size_t)(plain + sizeof(plain) - to), "e%ld", exponent);
+    *ret_value = strtod(plain, NULL);
+    return 0;
+}
+
+static int parse_float(unsigned dtype, enum tl_value_form form, const char *text, uint64_t *ret_bits)
+{
+    float value = 0;
+    double wide = 0;
+    int code;
+
+    if (form == TL_VALUE_STRING) {
+        code = parse_special(text, &value);
+    } else {
+        /* By way of double, as other readers do; what overflows float becomes Inf. */
+        code = parse_decimal(text, &wide);
+        value = (float)wide;
+    }
+    if (code == 0)
+        *ret_bits = bits_of_float(dtype, value);
+    return code;
+}
+
+static bool integer_text(const char *text)
+{
+    text += *text == '-';
+    if (*text == 0)
+        return false;
+    for (; *text != 0; text++)
+        if (*text < '0' || *text > '9')
+            return false;
+    return true;
+}
+
+static int parse_integer(unsigned dtype, const char *text, uint64_t *ret_bits)
+{
+    unsigned width = tl_dtype_bits(dtype);
+    bool is_unsigned = dtype >= TL_DTYPE_COUNT || tl__dtype_is_unsigned(dtype);
+    uint64_t mask;
+
+    if (width == 0)
+        width = 64;
+    mask = width == 64 ? UINT64_MAX : (1ull << width) - 1;
+    if (!integer_text(text))
+        return TL_EPARSE;
+    errno = 0;
+    if (is_unsigned) {
+        unsigned long long value = strtoull(text, NULL, 10);
+
+        if (errno != 0 || *text == '-' || value > mask)
+            return TL_EPARSE;
+        *ret_bits = value;
+    } else {
+        long long value = strtoll(text, NULL, 10);
+        long long high = (long long)(mask >> 1);
+
+        if (errno != 0 || value > high || value < -high - 1)
+            return TL_EPARSE;
+        *ret_bits = (uint64_t)value & mask;
+    }
+    return 0;
+}
+
+int tl__dump_value_parse(unsigned dtype, enum tl_value_form form, const char *text, uint64_t *ret_bits)
+{
+    if (form == TL_VALUE_TRUE || form == TL_VALUE_FALSE) {
+        if (dtype != TL_BOOL)
+            return TL_EPARSE;
+        *ret_bits = form == TL_VALUE_TRUE;
+        return 0;
+    }
+    if (dtype < TL_DTYPE_COUNT && tl__dtype_is_float(dtype))
+        return parse_float(dtype, form, text, ret_bits);
+    if (dtype >= TL_DTYPE_COUNT && (form == TL_VALUE_STRING || !integer_text(text))) {
+        /* A dtype without a name here: there is no telling what its text means. */
+        *ret_bits = 0;
+        return 0;
+    }
+    return parse_integer(dtype, text, ret_bits);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "artifact/file_out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/error.h"
+
+/* Write-back is started this often, so that the sync at the end has little left to wait for. */
+#define WINDOW_BYTES ((uint64_t)16 << 20)
+
+static int write_out(void *ctx, const void *data, size_t bytes)
+{
+    struct tl_out *out = ctx;
+    uint64_t before = out->written / WINDOW_BYTES, after = (out->written + bytes) / WINDOW_BYTES;
+    size_t done = 0;
+
+    if (out->error == 0)
+        out->error = tl__write(out->fd, data, bytes, out->written, &done);
+    if (out->error != 0)
+        return out->error;
+    out->written += bytes;
+    if (after > before)
+        tl__sync_window(out->fd, before * WINDOW_BYTES, WINDOW_BYTES, 0, 0);
+    return 0;
+}
+
+static int open_temp(struct tl_out *out, struct tl_error *reterr)
+{
+    out->written = 0;
+    out->error = 0;
+    (void)snprintf(out->temp, sizeof(out->temp), "%s.tmp", out->path);
+    out->fd = open(out->temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out->fd < 0) {
+        int err = errno;
+
+        return tl__fail(reterr, tl__code_of_errno(err), "%s: cannot create: %s", out->path, strerror(err));
+    }
+    tl__json_init(&out->json, write_out, out);
+    return 0;
+}
+
+int tl__out_open(struct tl_out *out, const char *path, struct tl_error *reterr)
+{
+    int n = snprintf(out->path, sizeof(out->path), "%s", path);
+
+    if (n < 0 || (size_t)n >= sizeof(out->path))
+        return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", path);
+    return open_temp(out, reterr);
+}
+
+int tl__out_open_in(struct tl_out *out, const char *dir, const char *name, struct tl_error *reterr)
+{
+    int n = snprintf(out->path, sizeof(out->path), "%s/%s", dir, name);
+
+    if (n < 0 || (size_t)n >= sizeof(out->path))
+        return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
+    return open_temp(out, reterr);
+}
+
+void tl__out_bytes(struct tl_out *out, const void *bytes, size_t count)
+{
+    (void)write_out(out, bytes, count);
+}
+
+static void end(struct tl_out *out)
+{
+    (void)close(out->fd);
+    out->fd = -1;
+}
+
+void tl__out_abort(struct tl_out *out)
+{
+    /* An error lets the JSON end in the middle. */
+    out->json.error = out->json.error != 0 ? out->json.error : TL_EINVAL;
+    (void)tl__json_finish(&out->json);
+    end(out);
+    (void)unlink(out->temp);
+}
+
+/* A name is on the disk only after its directory is. Some file systems cannot sync one; the rename stands anyway. */
+static void sync_dir(const char *path)
+{
+    char dir[sizeof(((struct tl_out *)NULL)->path)];
+    const char *slash = strrchr(path, '/');
+    size_t n = slash == NULL ? 0 : (size_t)(slash - path);
+    int fd;
+
+    memcpy(dir, path, n);
+    dir[n] = 0;
+    fd = open(slash == NULL ? "." : n == 0 ? "/" : dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)tl__sync(fd);
+    (void)close(fd);
+}
+
+int tl__out_commit(struct tl_out *out, struct tl_error *reterr)
+{
+    int code = tl__json_finish(&out->json);
+
+    if (code == 0)
+        code = out->error;
+    if (code == 0)
+        code = tl__sync(out->fd);
+    end(out);
+    if (code == 0 && rename(out->temp, out->path) != 0)
+        code = tl__code_of_errno(errno);
+    if (code != 0) {
+        (void)unlink(out->temp);
+        return tl__fail(reterr, code, "%s: cannot write: %s", out->path, tl_strerror(code));
+    }
+    sync_dir(out->path);
+    return 0;
+}

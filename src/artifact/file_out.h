@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file that appears whole or not at all: bytes go into a temporary file beside the target, which is synced and
+ * renamed at the commit. JSON goes through `json`; other bytes through tl__out_bytes. The first error sticks and is
+ * reported by the commit. One thread per object.
+ */
+#ifndef TL_ARTIFACT_FILE_OUT_H
+#define TL_ARTIFACT_FILE_OUT_H
+
+#include <tasklens/error.h>
+
+#include "base/json.h"
+
+struct tl_out {
+    struct tl_json json;
+    uint64_t written; /* bytes in the file */
+    int fd, error;
+    char path[1024], temp[1040];
+};
+
+/* Starts PATH. TL_EINVAL (path too long), TL_ENOENT, TL_EIO, TL_ENOSPC. After a failure there is nothing to end. */
+int tl__out_open(struct tl_out *out, const char *path, struct tl_error *reterr);
+/* The same for DIR/NAME. */
+int tl__out_open_in(struct tl_out *out, const char *dir, const char *name, struct tl_error *reterr);
+/* Bytes beside the JSON; not between its calls. */
+void tl__out_bytes(struct tl_out *out, const void *bytes, size_t count);
+/* Flushes, syncs, renames, syncs the directory, and ends the object. On failure no file is left, and an older one under
+ * the same name stands untouched. */
+int tl__out_commit(struct tl_out *out, struct tl_error *reterr);
+/* Ends the object without a file. */
+void tl__out_abort(struct tl_out *out);
+
+#endif

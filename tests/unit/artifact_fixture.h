@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of the artifact formats share: a directory of their own, files in it, the folder of foreign samples.
+ */
+#ifndef TL_TESTS_ARTIFACT_FIXTURE_H
+#define TL_TESTS_ARTIFACT_FIXTURE_H
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <tasklens/error.h>
+
+static char fixture_dir[256];
+
+static inline int fixture_setup(void **state)
+{
+    (void)state;
+    (void)snprintf(fixture_dir, sizeof(fixture_dir), "/tmp/tl_artifact_XXXXXX");
+    return mkdtemp(fixture_dir) == NULL;
+}
+
+static inline int fixture_teardown(void **state)
+{
+    char command[512];
+
+    (void)state;
+    (void)snprintf(command, sizeof(command), "rm -rf '%s'", fixture_dir);
+    return system(command) != 0;
+}
+
+/* Path of NAME in the test's directory; valid until the next but three calls. */
+static inline const char *fixture_path(const char *name)
+{
+    static char paths[4][512];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+
+    (void)snprintf(path, sizeof(paths[0]), "%s/%s", fixture_dir, name);
+    return path;
+}
+
+static inline void fixture_write(const char *name, const void *bytes, size_t size)
+{
+    FILE *f = fopen(fixture_path(name), "wb");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+static inline void fixture_write_text(const char *name, const char *text)
+{
+    fixture_write(name, text, strlen(text));
+}
+
+/* The whole file, NUL-terminated; free it. */
+static inline char *fixture_read(const char *name, size_t *ret_size)
+{
+    FILE *f = fopen(fixture_path(name), "rb");
+    struct stat st;
+    char *bytes;
+
+    assert_non_null(f);
+    assert_int_equal(fstat(fileno(f), &st), 0);
+    bytes = malloc((size_t)st.st_size + 1);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, (size_t)st.st_size, f), (size_t)st.st_size);
+    bytes[st.st_size] = 0;
+    assert_int_equal(fclose(f), 0);
+    if (ret_size != NULL)
+        *ret_size = (size_t)st.st_size;
+    return bytes;
+}
+
+/* A path under the folder that several checkouts share, or NULL where it is absent. */
+static inline const char *fixture_shared(const char *name)
+{
+    static char path[1024];
+    const char *root = getenv("TASKLENS_SHARED");
+
+    if (root != NULL)
+        (void)snprintf(path, sizeof(path), "%s/%s", root, name);
+    else
+        (void)snprintf(path, sizeof(path), "%s/../shared/%s", TL_TEST_SOURCE_DIR, name);
+    return access(path, R_OK) == 0 ? path : NULL;
+}
+
+#endif
