@@ -225,25 +225,16 @@ static bool place(struct tl_producer *p, uint64_t bytes, uint64_t *ret_pos)
 
 /* --- the interface ------------------------------------------------------------------------------------------- */
 
-int tl__producer_reserve_more(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset)
+/* Room for one record, or why not. */
+static int reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset)
 {
     uint64_t pos = 0;
-    int r;
 
     if (still_given_up(p))
-        r = TL_ELOST;
-    else if (have_slot(p) && (bytes == 0 || place(p, bytes, &pos)))
-        r = 0;
-    else
-        r = wait_or_give_up(p);
-    if (r == TL_EAGAIN)
-        return r;
+        return TL_ELOST;
+    if (!have_slot(p) || (bytes != 0 && !place(p, bytes, &pos)))
+        return wait_or_give_up(p);
     unpark(p);
-    p->attempt_open = false;
-    if (r == TL_ELOST) {
-        p->lane->counts.dropped[TL_DROP_HOST_DEAD]++;
-        return r;
-    }
     if (bytes != 0) {
         p->arena_pos = pos + bytes;
         tl_store_rlx(&p->lane->arena_pos, p->arena_pos); /* relaxed: for figures and reconcile's bounds */
@@ -255,21 +246,44 @@ int tl__producer_reserve_more(struct tl_producer *p, uint64_t bytes, void **ret_
 
 int tl__producer_reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset)
 {
+    int r;
+
     if (!p->attempt_open) {
         p->lane->counts.attempted++;
         p->attempt_open = true;
     }
-    return tl__producer_reserve_more(p, bytes, ret_payload, ret_offset);
+    r = reserve(p, bytes, ret_payload, ret_offset);
+    if (r == TL_EAGAIN)
+        return r;
+    p->attempt_open = false;
+    if (r == TL_ELOST)
+        p->lane->counts.dropped[TL_DROP_HOST_DEAD]++;
+    return r;
 }
 
-void tl__producer_commit(struct tl_producer *p, uint64_t payload_bytes)
+int tl__producer_reserve_more(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset)
+{
+    return reserve(p, bytes, ret_payload, ret_offset);
+}
+
+static void commit(struct tl_producer *p, uint64_t payload_bytes)
 {
     p->count++;
-    p->lane->counts.committed++;
     p->lane->counts.payload_bytes += payload_bytes;
     tl_store_rel(&p->buffer->count, p->count); /* R6: the record and its payload; pairs with A6 */
     if (p->count == p->capacity)
         (void)publish(p); /* if the queue is full, the next reserve waits for it */
+}
+
+void tl__producer_commit(struct tl_producer *p, uint64_t payload_bytes)
+{
+    p->lane->counts.committed++;
+    commit(p, payload_bytes);
+}
+
+void tl__producer_commit_more(struct tl_producer *p, uint64_t payload_bytes)
+{
+    commit(p, payload_bytes);
 }
 
 int tl__producer_end(struct tl_producer *p)

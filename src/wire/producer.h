@@ -53,7 +53,7 @@ void tl__producer_begin(struct tl_producer *p, uint32_t epoch);
  * passed TL_ELOST    given up: the host is dead; counted as dropped
  */
 int tl__producer_reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset);
-/* As reserve, for a further piece of a logical record already counted. */
+/* As reserve, for a further piece of a record already counted: losing it leaves the record partial, not dropped. */
 int tl__producer_reserve_more(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset);
 /* The record to fill after a successful reserve; record_bytes long. Valid until commit. */
 static inline void *tl__producer_record(struct tl_producer *p)
@@ -62,6 +62,8 @@ static inline void *tl__producer_record(struct tl_producer *p)
 }
 /* Publishes the record within its buffer, and the buffer when it is full. */
 void tl__producer_commit(struct tl_producer *p, uint64_t payload_bytes);
+/* The same for a further piece. */
+void tl__producer_commit_more(struct tl_producer *p, uint64_t payload_bytes);
 /* Counts a payload that was cut. */
 static inline void tl__producer_count_truncated(struct tl_producer *p)
 {
