@@ -17,9 +17,9 @@ struct tl_device;
 
 struct tl_device_opts {
     const struct tl_arch *arch;
-    struct tl_devmem memory;     /* the chip's; outlives the device */
-    struct tl_bell_page *bells;  /* outlives the device */
-    unsigned threads;            /* that step roles, the caller of run included; >= 1 */
+    struct tl_devmem memory;    /* the chip's; outlives the device */
+    struct tl_bell_page *bells; /* outlives the device */
+    unsigned threads;           /* that step roles, the caller of run included; >= 1 */
 };
 
 /* Makes the device and its threads (threads - 1 of them; they sleep between runs). 0, TL_ENOMEM. */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Taking finished parts from cores, completing tasks, releasing what they held. Runs under the scheduler's lock. */
+#include "device/internal.h"
+
+#include "wire/dump_record.h"
+
+void tl__hold_drop(struct tl_slot *slot)
+{
+    (void)tl_sub_acq_rel(&slot->holds, 1u); /* D4: every use of the slot before; pairs with the reclaim's look */
+}
+
+static void release_retained(const struct tl_device *d, const struct tl_slot *slot)
+{
+    const struct tl_ring *ring = &d->rings[slot->ring];
+
+    for (uint32_t i = 0; i < slot->n_deps; i++) {
+        const struct tl_dep *dep = &ring->deps[(slot->dep_first + i) % ring->dep_pool];
+
+        if (dep->flags & TL_EDGE_RETAIN)
+            tl__hold_drop(dep->pred);
+    }
+}
+
+void tl__retire(struct tl_sched *s, struct tl_slot *slot)
+{
+    /* D3: the task's effects and its records before its successors; D2 for those linked up to now. */
+    struct tl_dep *dep = atomic_exchange_explicit(&slot->fanout, TL_FANOUT_CLOSED, memory_order_acq_rel);
+
+    TL__POINT();
+    while (dep != NULL) {
+        struct tl_slot *succ = dep->succ;
+
+        dep = dep->next;                           /* the entry is the successor's: not to be read once it may run */
+        if (tl_sub_acq_rel(&succ->waits, 1u) == 1) /* D1/D2 */
+            tl__make_ready(s->device, s, succ);
+    }
+    if (s->probe.on)
+        s->probe.expected += tl__probe_expected(&s->probe, slot);
+    release_retained(s->device, slot);
+    tl__hold_drop(slot);
+    tl_store_rel(&s->retired, tl_load_rlx(&s->retired) + 1); /* D8: pairs with tl__device_retired */
+}
+
+/* The last part is done: record the outputs, then retire. False: the lane is parked. */
+static bool finish(struct tl_sched *s, struct tl_slot *slot)
+{
+    if (s->probe.on && tl__probe_task(s, slot, TL_WIRE_AFTER_COMPLETION) == TL_EAGAIN)
+        return false;
+    tl__retire(s, slot);
+    return true;
+}
+
+/* Takes one finished part back from `core`. False: the lane is parked in the task's capture. */
+static bool take_back(struct tl_sched *s, struct tl_core_role *core)
+{
+    struct tl_slot *slot = core->token[core->seen & 1].slot;
+    uint64_t bit = UINT64_C(1) << core->cluster;
+
+    core->seen++;
+    s->room[core->kind] |= bit;
+    if (core->seen == core->sent)
+        s->idle[core->kind] |= bit;
+    if (tl_sub_acq_rel(&slot->parts, 1u) > 1) /* D6: other parts' effects, if this is the last */
+        return true;
+    return finish(s, slot);
+}
+
+static bool complete_kind(struct tl_sched *s, unsigned kind)
+{
+    bool progress = false;
+
+    if (tl_load_rlx(&s->fin[kind]) != 0)                                   /* relaxed: the exchange decides */
+        s->taken_fin[kind] |= tl_xchg_acq_rel(&s->fin[kind], UINT64_C(0)); /* D6 */
+    while (s->taken_fin[kind] != 0) {
+        struct tl_core_role *core = s->cores[kind][__builtin_ctzll(s->taken_fin[kind])];
+
+        if (core->seen == tl_load_acq(&core->fin_count)) { /* D6 */
+            s->taken_fin[kind] &= s->taken_fin[kind] - 1;
+            continue;
+        }
+        progress = true;
+        if (!take_back(s, core))
+            return progress;
+    }
+    return progress;
+}
+
+bool tl__complete_step(struct tl_sched *s)
+{
+    bool progress = false;
+
+    for (unsigned kind = 0; kind < TL_KIND_COUNT && s->probe.capture.slot == NULL; kind++)
+        progress |= complete_kind(s, kind);
+    return progress;
+}

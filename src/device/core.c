@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cores: taking a token, running its kernel, posting FIN. */
+#include "device/internal.h"
+
+#include <string.h>
+
+#include "device/withhold.h"
+
+void tl__core_send(struct tl_core_role *core, struct tl_slot *slot, uint32_t block)
+{
+    struct tl_token *token = &core->token[core->sent & 1];
+    uint64_t bit = UINT64_C(1) << core->cluster;
+
+    token->slot = slot;
+    token->block = block;
+    core->sent++;
+    /* D5: the token before the count; whoever raises it from 0 must set the bit, else the running thread will. */
+    if (tl_add_acq_rel(&core->tokens, 1u) == 0)
+        (void)tl_or_acq_rel(&core->sched->todo[core->kind], bit); /* D5 */
+}
+
+bool tl__cores_todo(struct tl_device *d, unsigned n)
+{
+    unsigned found = 0;
+
+    for (uint32_t i = 0; i < d->n_scheds; i++)
+        for (unsigned k = 0; k < TL_KIND_COUNT; k++)
+            found += (unsigned)__builtin_popcountll(tl_load_rlx(&d->scheds[i].todo[k])); /* relaxed: a hint */
+    return found >= n;
+}
+
+/* Claims one core of `s` that has a token. */
+static struct tl_core_role *claim(struct tl_sched *s)
+{
+    for (unsigned k = 0; k < TL_KIND_COUNT; k++) {
+        uint64_t bits = tl_load_rlx(&s->todo[k]); /* relaxed: the fetch below decides */
+
+        while (bits != 0) {
+            unsigned c = (unsigned)__builtin_ctzll(bits);
+            uint64_t bit = UINT64_C(1) << c;
+
+            if (tl_and_acq_rel(&s->todo[k], ~bit) & bit) /* D5: the token; one thread gets the bit */
+                return s->cores[k][c];
+            bits &= ~bit;
+        }
+    }
+    return NULL;
+}
+
+static void *view_data(const struct tl_device *d, const struct tl_tensor *t)
+{
+    uint8_t *base = tl__dev_ptr(&d->opts.memory, t->buffer, t->buffer_bytes);
+
+    return base == NULL ? NULL : base + t->start_offset * tl_dtype_bits(t->dtype) / 8;
+}
+
+static void call_kernel(const struct tl_core_role *core, const struct tl_token *token)
+{
+    const struct tl_slot *slot = token->slot;
+    const struct tl_task_payload *p = slot->payload;
+    /* Any core of its type may run a task of one kernel; a mix has a kernel a core. */
+    const struct tl_kernel *kernel = slot->shape == TL_SHAPE_MIX ? slot->kernels[core->kind] : slot->widest;
+    struct tl_device *d = core->sched->device;
+    void *data[TL_MAX_TENSORS];
+    struct tl_kernel_args args = {
+        .tensors = p->tensors,
+        .data = data,
+        .scalars = tl__payload_scalars(p),
+        .n_tensors = p->n_tensors,
+        .n_scalars = p->n_scalars,
+        .block_idx = token->block,
+        .block_num = p->block_num,
+        .lane = core->kind == TL_KIND_AIV1,
+        .core = core->id,
+    };
+
+    for (uint32_t i = 0; i < p->n_tensors; i++)
+        data[i] = view_data(d, &p->tensors[i]);
+    tl__withhold_begin(core, p, data);
+    kernel->fn(&args);
+    if (d->barrier) {
+        tl_fence_full(); /* D6: every store of the kernel is visible before FIN, so an after-completion copy is true */
+        tl__withhold_flush(core);
+    }
+}
+
+static void run_token(struct tl_core_role *core)
+{
+    uint64_t bit = UINT64_C(1) << core->cluster;
+    struct tl_sched *s = core->sched;
+
+    if (!tl__fault("core-no-fin")) {
+        call_kernel(core, &core->token[core->run_count & 1]);
+        core->run_count++;
+        tl_store_rel(&core->fin_count, core->run_count); /* D6: the part's effects; pairs with the scheduler's look */
+        (void)tl_or_acq_rel(&s->fin[core->kind], bit);   /* D6 */
+        tl__withhold_late(core);
+    }
+    /* D5: a token sent meanwhile saw a count above 0 and left the bit to this thread. */
+    if (tl_sub_acq_rel(&core->tokens, 1u) > 1)
+        (void)tl_or_acq_rel(&s->todo[core->kind], bit); /* D5 */
+}
+
+bool tl__cores_step(struct tl_device *d, unsigned hint)
+{
+    for (uint32_t i = 0; i < d->n_scheds; i++) {
+        struct tl_core_role *core = claim(&d->scheds[(i + hint) % d->n_scheds]);
+
+        if (core != NULL) {
+            run_token(core);
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Choosing a ready task and giving its parts to cores. Runs under the scheduler's lock. */
+#include "device/internal.h"
+
+#include "wire/dump_record.h"
+
+void tl__make_ready(struct tl_device *d, struct tl_sched *s, struct tl_slot *slot)
+{
+    /* A scheduler keeps what it makes ready itself: its successors then start without a hand-off. */
+    if (s != NULL && s->n_local[slot->shape] < TL_LOCAL_READY) {
+        slot->next_local = s->local[slot->shape];
+        s->local[slot->shape] = slot;
+        s->n_local[slot->shape]++;
+        return;
+    }
+    if (!tl__ready_push(&d->ready[slot->shape], slot))
+        tl__device_fail(d, TL_ECORRUPT,
+                        "the ready queue is full although it holds every slot: a defect of the runtime");
+}
+
+static struct tl_slot *take_ready(struct tl_sched *s, unsigned shape)
+{
+    struct tl_slot *slot = s->held[shape];
+
+    if (slot != NULL) {
+        s->held[shape] = NULL;
+    } else if ((slot = s->local[shape]) != NULL) {
+        s->local[shape] = slot->next_local;
+        s->n_local[shape]--;
+    } else {
+        slot = tl__ready_pop(&s->device->ready[shape]);
+    }
+    return slot;
+}
+
+/* What this scheduler has no room for is for the others. */
+static void share_local(struct tl_sched *s, unsigned shape)
+{
+    struct tl_slot *slot;
+
+    while ((slot = s->local[shape]) != NULL) {
+        s->local[shape] = slot->next_local;
+        s->n_local[shape]--;
+        tl__make_ready(s->device, NULL, slot);
+    }
+}
+
+static void send(struct tl_sched *s, unsigned kind, unsigned cluster, struct tl_slot *slot, uint32_t block)
+{
+    struct tl_core_role *core = s->cores[kind][cluster];
+    uint64_t bit = UINT64_C(1) << cluster;
+
+    s->idle[kind] &= ~bit;
+    if (core->sent + 1 - core->seen >= 2)
+        s->room[kind] &= ~bit;
+    tl__core_send(core, slot, block);
+}
+
+/* Clusters on which every core that `slot` needs has room; idle ones alone where there are any. */
+static uint64_t mix_clusters(const struct tl_sched *s, const struct tl_slot *slot)
+{
+    uint64_t idle = UINT64_MAX, room = UINT64_MAX;
+
+    for (unsigned k = 0; k < TL_KIND_COUNT; k++) {
+        if (slot->kernels[k] == NULL)
+            continue;
+        idle &= s->idle[k];
+        room &= s->room[k];
+    }
+    return idle != 0 ? idle : room;
+}
+
+/* One block on one core or cluster. False: no room. */
+static bool place_block(struct tl_sched *s, struct tl_slot *slot, uint32_t block)
+{
+    uint64_t where;
+
+    if (slot->shape == TL_SHAPE_AIC) {
+        where = s->idle[TL_KIND_AIC] != 0 ? s->idle[TL_KIND_AIC] : s->room[TL_KIND_AIC];
+        if (where != 0)
+            send(s, TL_KIND_AIC, (unsigned)__builtin_ctzll(where), slot, block);
+    } else if (slot->shape == TL_SHAPE_AIV) {
+        static const uint8_t order[] = {TL_KIND_AIV0, TL_KIND_AIV1};
+        const uint64_t *masks = (s->idle[TL_KIND_AIV0] | s->idle[TL_KIND_AIV1]) != 0 ? s->idle : s->room;
+        unsigned kind = masks[order[0]] != 0 ? order[0] : order[1];
+
+        where = masks[kind];
+        if (where != 0)
+            send(s, kind, (unsigned)__builtin_ctzll(where), slot, block);
+    } else {
+        where = mix_clusters(s, slot);
+        for (unsigned k = 0; where != 0 && k < TL_KIND_COUNT; k++)
+            if (slot->kernels[k] != NULL)
+                send(s, k, (unsigned)__builtin_ctzll(where), slot, block);
+    }
+    return where != 0;
+}
+
+static bool has_room(const struct tl_sched *s, unsigned shape)
+{
+    if (shape == TL_SHAPE_AIC)
+        return s->room[TL_KIND_AIC] != 0;
+    if (shape == TL_SHAPE_AIV)
+        return (s->room[TL_KIND_AIV0] | s->room[TL_KIND_AIV1]) != 0;
+    return (s->room[TL_KIND_AIC] | s->room[TL_KIND_AIV0] | s->room[TL_KIND_AIV1]) != 0;
+}
+
+/* Gives out as many blocks as fit. True: all of them. */
+static bool place(struct tl_sched *s, struct tl_slot *slot)
+{
+    uint32_t blocks = slot->payload->block_num;
+
+    while (slot->next_block < blocks) {
+        /* Count the block first: its parts may finish, and the task with them, as soon as the last one is sent. */
+        uint32_t block = slot->next_block++;
+
+        if (!place_block(s, slot, block)) {
+            slot->next_block--;
+            return false;
+        }
+        if (block + 1 == blocks)
+            return true;
+    }
+    return true;
+}
+
+/* Records the inputs of a task that is about to start, once. False: the lane is parked. */
+static bool capture_inputs(struct tl_sched *s, struct tl_slot *slot)
+{
+    if (slot->captured)
+        return true;
+    slot->captured = true;
+    if (!s->probe.on || tl__probe_task(s, slot, TL_WIRE_BEFORE_DISPATCH) != TL_EAGAIN)
+        return true;
+    s->held[slot->shape] = slot;
+    return false;
+}
+
+static bool dispatch_shape(struct tl_sched *s, unsigned shape)
+{
+    bool progress = false;
+
+    while (has_room(s, shape)) {
+        struct tl_slot *slot = take_ready(s, shape);
+
+        if (slot == NULL)
+            return progress;
+        if (!capture_inputs(s, slot))
+            return progress;
+        if (!place(s, slot)) { /* the rest of its blocks is for whoever has room */
+            tl__make_ready(s->device, NULL, slot);
+            return progress;
+        }
+        progress = true;
+    }
+    if (s->local[shape] != NULL)
+        share_local(s, shape);
+    return progress;
+}
+
+bool tl__dispatch_step(struct tl_sched *s)
+{
+    bool progress = false;
+
+    for (unsigned shape = 0; shape < TL_SHAPE_COUNT && s->probe.capture.slot == NULL; shape++)
+        progress |= dispatch_shape(s, shape);
+    return progress;
+}

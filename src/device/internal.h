@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The device's own structures. Roles:
+ *
+ *   scheduler   (a few) owns a share of the clusters: takes finished parts from its cores, completes tasks, makes their
+ *               successors ready, captures arguments, dispatches. Its lock says which thread runs it now.
+ *   core        idle -> dispatched -> running -> finished, with one running and one pending slot
+ *   orchestrator (tensormap_and_ringbuffer) the program's function on its own thread; while it waits for room it steps
+ *               the other roles
+ *
+ * Threads step roles; no role blocks a thread. A chain of tasks thus runs on one thread without a hand-off.
+ *
+ * Orders (each labelled site names these):
+ *   D1/D2  a slot is filled before its last `waits` is counted down; whoever counts it to 0 sees it whole
+ *   D3     a task's effects are visible before its fanout list is closed and its successors are counted down
+ *   D4     `holds` reaches 0 after the last use of a slot; the orchestrator reclaims it after seeing 0
+ *   D5     a core's token is written before `tokens` is raised or its todo bit is set; who takes the bit sees it
+ *   D6     a part's effects are visible before its FIN (fin_count, fin bit); the scheduler's look sees them
+ *   D7     a scheduler's state is handed from thread to thread by its lock
+ */
+#ifndef TL_DEVICE_INTERNAL_H
+#define TL_DEVICE_INTERNAL_H
+
+#include "device/device.h"
+
+#include "base/env.h"
+#include "base/hash.h"
+#include "device/ready.h"
+#include "graph/graph.h"
+#include "wire/producer.h"
+
+#define TL_MAX_SCHEDULERS TL_MAX_AICPU_THREADS
+#define TL_LOCAL_READY 4u /* tasks a scheduler keeps for itself before it shares */
+
+enum tl_shape { TL_SHAPE_MIX, TL_SHAPE_AIC, TL_SHAPE_AIV, TL_SHAPE_COUNT };
+enum tl_core_kind { TL_KIND_AIC, TL_KIND_AIV0, TL_KIND_AIV1, TL_KIND_COUNT };
+
+struct tl_slot;
+
+/* One predecessor of one task: an entry of the successor's dep pool, linked into the predecessor's fanout. */
+struct tl_dep {
+    struct tl_slot *succ, *pred;
+    struct tl_dep *next;
+    uint32_t flags; /* TL_EDGE_WAIT, TL_EDGE_RETAIN */
+};
+
+struct tl_slot {
+    tl_au32 waits;                   /* predecessors not complete, +1 while it is being submitted; D1/D2 */
+    tl_au32 holds;                   /* itself until complete, its scope, each retaining successor; 0: retired; D4 */
+    tl_au32 parts;                   /* kernels x blocks not finished; D6 */
+    uint32_t next_block;             /* first block not dispatched; the scheduler that popped the slot */
+    _Atomic(struct tl_dep *) fanout; /* successors to count down; FANOUT_CLOSED once complete; D3 */
+    struct tl_task_payload *payload;
+    const struct tl_kernel *kernels[TL_KIND_COUNT]; /* by core; NULL: left out */
+    const struct tl_kernel *widest;                 /* whose signature says which tensors are captured */
+    uint8_t width;                                  /* its tensors */
+    struct tl_slot *next_local;                     /* in a scheduler's own list */
+    uint64_t dep_first;
+    uint64_t payload_end; /* position in the ring's payload memory, for reclaim */
+    uint32_t n_deps;
+    uint8_t ring, shape;
+    bool captured; /* its inputs are recorded; the scheduler that popped the slot */
+};
+
+struct tl_ring {
+    struct tl_slot *slots;
+    struct tl_dep *deps;
+    uint8_t *payloads;
+    uint64_t payload_bytes, payload_head, payload_tail; /* orchestrator */
+    uint32_t window, dep_pool;
+    uint32_t head, tail; /* local ids; orchestrator */
+};
+
+/* What a scheduler hands a core. */
+struct tl_token {
+    struct tl_slot *slot;
+    uint32_t block;
+};
+
+struct tl_core_role {
+    tl_au32 tokens;           /* dispatched and not finished, 0..2; D5 */
+    tl_au32 fin_count;        /* finished, ever; D6 */
+    uint32_t sent, seen;      /* dispatched and taken back, ever; its scheduler */
+    struct tl_token token[2]; /* token[n & 1]: the n-th */
+    uint32_t id, run_count;   /* run_count: finished, ever; the thread that runs the core */
+    uint8_t kind, cluster;    /* enum tl_core_kind; index in its scheduler */
+    struct tl_sched *sched;
+};
+
+/* Where a capture stands, so that a parked one goes on where it stopped. */
+struct tl_capture {
+    struct tl_slot *slot; /* NULL: none */
+    uint8_t stage;        /* enum tl_wire_stage */
+    uint32_t next;        /* next argument: tensors, then scalars */
+    uint64_t piece_done;  /* bytes of the current oversize payload already streamed */
+    uint32_t piece;
+    struct tl_hash hash; /* of a payload in pieces */
+};
+
+struct tl_probe {
+    struct tl_producer producer;
+    struct tl_capture capture;
+    bool on; /* dump in this run */
+    uint8_t level;
+    bool hash, chunk;
+    uint64_t expected; /* records that retired tasks call for, counted apart from the capturing code */
+};
+
+struct tl_sched {
+    tl_au32 lock; /* 1: a thread runs it; D7 */
+    uint32_t idx;
+    struct tl_device *device;
+    _Alignas(64) tl_au64 todo[TL_KIND_COUNT]; /* bit c: core of cluster c has a token and nobody runs it; D5 */
+    tl_au64 fin[TL_KIND_COUNT];               /* bit c: core of cluster c has finished parts; D6 */
+    /* guard: lock */
+    _Alignas(64) uint64_t idle[TL_KIND_COUNT]; /* bit c: nothing in flight */
+    uint64_t room[TL_KIND_COUNT];              /* bit c: at most one in flight */
+    uint64_t taken_fin[TL_KIND_COUNT];
+    struct tl_slot *held[TL_SHAPE_COUNT];
+    struct tl_slot *local[TL_SHAPE_COUNT];
+    uint32_t n_local[TL_SHAPE_COUNT];
+    uint32_t n_clusters;
+    tl_au32 ended;       /* its lane has its end mark, or never will; D9 */
+    tl_au64 deadline_ns; /* when its parked lane must look again; TL_FOREVER: not parked */
+    struct tl_probe probe;
+    struct tl_core_role *cores[TL_KIND_COUNT][TL_MAX_CLUSTERS];
+    _Alignas(
+        64) tl_au64 retired; /* tasks; writer: guard; readers: anyone (relaxed figure, D8 for the end of the run) */
+    tl_au32 has_work;        /* hint: held, local or captured work is waiting */
+};
+
+/* A kernel of the program and how many tensors its signature names. */
+struct tl_kernel_ref {
+    const struct tl_kernel *kernel;
+    uint8_t width;
+};
+
+#define TL_WARNED_MISMATCH 1u
+#define TL_WARNED_BEYOND 2u
+
+struct tl_device {
+    struct tl_device_opts opts;
+    struct tl_thread **threads;
+    tl_au32 go;     /* counts runs; sleepers between runs park on it */
+    tl_au32 stop;   /* the device is being destroyed */
+    tl_au32 inside; /* pool threads that are in the run */
+    /* The run. */
+    tl_au32 over;          /* every task retired and every lane ended, or the run failed and is flushed */
+    tl_au32 submitted_all; /* the orchestration has returned; `submitted` is final; D8 */
+    tl_au64 submitted;     /* writer: orchestrator */
+    tl_au64 retired_early; /* tasks without kernel, retired at submit; writer: orchestrator */
+    tl_au32 room_wanted;   /* the orchestrator sleeps until something retires */
+    tl_au32 failed;        /* a fatal code is set: dispatch nothing more */
+    const struct tl_launch *launch;
+    struct tl_run_status *status;
+    const struct tl_program *program;
+    struct tl_kernel_ref *by_func; /* func_id -> kernel */
+    uint32_t n_func;
+    tl_au32 warned; /* TL_WARNED_* */
+    uint32_t n_scheds, n_cores;
+    struct tl_sched *scheds;
+    struct tl_core_role *cores;
+    struct tl_ready ready[TL_SHAPE_COUNT];
+    struct tl_ring rings[TL_GRAPH_RINGS];
+    uint64_t ready_capacity;
+    bool barrier; /* a full barrier before FIN: dump is on */
+};
+
+/* --- run.c: one launch --------------------------------------------------------------------------------------- */
+
+struct tl_orch;
+
+/* What a runtime decides. */
+struct tl_runtime_policy {
+    const char *name;
+    bool recycle;     /* rings are recycled; else one image */
+    bool build_first; /* orchestrate to the end before any task runs */
+    uint8_t rings;    /* 1..TL_GRAPH_RINGS */
+};
+
+/* The launch at `addr`, or NULL if none is there. */
+const struct tl_launch *tl__device_launch(const struct tl_device *d, uint64_t addr);
+int tl__device_run(struct tl_device *d, uint64_t launch, const struct tl_program *program,
+                   const struct tl_runtime_policy *policy);
+/* First fatal code wins; the text goes to the run's status. Any thread. */
+void tl__device_fail(struct tl_device *d, int code, const char *text);
+/* Steps every role once, as far as each goes without waiting. True if anything moved. Any thread of the run. */
+bool tl__device_step(struct tl_device *d, unsigned hint);
+/* Sleeps until the bell rings or a parked lane must look again; looks once more before. Any thread of the run. */
+void tl__device_sleep(struct tl_device *d, unsigned hint);
+/* Wakes a sleeping thread if there is one. */
+void tl__device_notify(struct tl_device *d);
+uint64_t tl__device_retired(struct tl_device *d);
+/* Works until the run is over. The pool's threads do so between enter and leave; the caller of run does it itself. */
+void tl__device_work(struct tl_device *d, unsigned hint);
+void tl__device_enter(struct tl_device *d);
+void tl__device_leave(struct tl_device *d);
+void tl__device_free_rings(struct tl_device *d);
+
+/* --- orch.c, link.c ------------------------------------------------------------------------------------------- */
+
+struct tl_orch {
+    struct tl_device *device;
+    struct tl_graph *graph;
+    const struct tl_runtime_policy *policy;
+    uint64_t submitted, retired_early;
+    int error;
+};
+
+/* Runs the orchestration to its end, errors included. */
+void tl__orch_run(struct tl_orch *o);
+/* Links a planned task to its predecessors and makes it ready if none is left. */
+void tl__link(struct tl_orch *o, struct tl_slot *slot, const struct tl_plan *plan);
+/* Takes back the slots that nothing holds any more. True if any. */
+bool tl__reclaim(struct tl_orch *o);
+
+/* --- sched.c, dispatch.c, complete.c, core.c -------------------------------------------------------------------- */
+
+void tl__hold_drop(struct tl_slot *slot);
+
+#define TL_FANOUT_CLOSED ((struct tl_dep *)1)
+
+bool tl__sched_step(struct tl_sched *s);
+bool tl__sched_has_work(struct tl_sched *s);
+bool tl__dispatch_step(struct tl_sched *s);
+/* A task whose last predecessor is complete; `s`: the scheduler that found out, NULL from the orchestrator. */
+void tl__make_ready(struct tl_device *d, struct tl_sched *s, struct tl_slot *slot);
+bool tl__complete_step(struct tl_sched *s);
+/* Everything is captured: closes the fanout, releases what the task held. */
+void tl__retire(struct tl_sched *s, struct tl_slot *slot);
+
+/* --- probe.c: the args dump's hooks in the task state machine -------------------------------------------------- */
+
+int tl__probe_begin(struct tl_probe *p, const struct tl_device *d, uint32_t role);
+/* Records the task's arguments of one stage. 0 done; TL_EAGAIN parked: call tl__probe_resume later, nothing else
+ * before. */
+int tl__probe_task(struct tl_sched *s, struct tl_slot *slot, uint8_t stage);
+int tl__probe_resume(struct tl_sched *s);
+/* Publishes the end mark. 0, TL_EAGAIN, TL_ELOST. */
+int tl__probe_end(struct tl_probe *p);
+/* Records that a retired task calls for by the rules alone. */
+uint64_t tl__probe_expected(const struct tl_probe *p, const struct tl_slot *slot);
+/* Runs one part on one core that has something to do, of any scheduler. */
+bool tl__cores_step(struct tl_device *d, unsigned hint);
+/* True if at least `n` cores have a token and nobody runs them. A hint. */
+bool tl__cores_todo(struct tl_device *d, unsigned n);
+/* Puts a token on a core of its own scheduler; the caller has checked that there is room. */
+void tl__core_send(struct tl_core_role *core, struct tl_slot *slot, uint32_t block);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Linking a new task to its predecessors, and taking slots back. Orchestrator's thread only. */
+#include "device/internal.h"
+
+/* Adds `dep` to its predecessor's fanout. False: the predecessor is complete, there is nothing to wait for. */
+static bool join_fanout(struct tl_dep *dep)
+{
+    struct tl_dep *head =
+        atomic_load_explicit(&dep->pred->fanout, memory_order_acquire); /* D3: see a closed list whole */
+
+    do {
+        TL__POINT();
+        if (head == TL_FANOUT_CLOSED)
+            return false;
+        dep->next = head;
+        /* D2: the entry before it can be found; pairs with the exchange in tl__retire. */
+    } while (!atomic_compare_exchange_strong_explicit(&dep->pred->fanout, &head, dep, memory_order_acq_rel,
+                                                      memory_order_acquire));
+    return true;
+}
+
+static uint32_t count_waits(const struct tl_plan *plan)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < plan->n_preds; i++)
+        n += (plan->preds[i].flags & TL_EDGE_WAIT) != 0;
+    return n;
+}
+
+void tl__link(struct tl_orch *o, struct tl_slot *slot, const struct tl_plan *plan)
+{
+    struct tl_device *d = o->device;
+    struct tl_ring *ring = &d->rings[plan->ring];
+    uint32_t met = 1; /* the submission's own count */
+
+    tl_store_rlx(&slot->waits, count_waits(plan) + 1); /* relaxed: joining a fanout publishes it (D2) */
+    for (uint32_t i = 0; i < plan->n_preds; i++) {
+        const struct tl_pred *pred = &plan->preds[i];
+        struct tl_dep *dep = &ring->deps[(plan->dep_first + i) % ring->dep_pool];
+
+        dep->succ = slot;
+        dep->pred = &d->rings[tl__task_ring(pred->id)].slots[pred->slot];
+        dep->flags = pred->flags;
+        if (pred->flags & TL_EDGE_RETAIN)
+            (void)tl_add_rlx(&dep->pred->holds, 1u); /* relaxed: reclaiming is this thread's own work */
+        if ((pred->flags & TL_EDGE_WAIT) && !join_fanout(dep))
+            met++;
+    }
+    if (tl_sub_acq_rel(&slot->waits, met) == met) /* D1/D2 */
+        tl__make_ready(d, NULL, slot);
+}
+
+static bool reclaim_ring(struct tl_orch *o, uint32_t r)
+{
+    struct tl_ring *ring = &o->device->rings[r];
+    uint32_t tail = ring->tail;
+
+    while (tail != ring->head) {
+        struct tl_slot *slot = &ring->slots[tail & (ring->window - 1)];
+
+        if (tl_load_acq(&slot->holds) != 0) /* D4: the last use of the slot is over; pairs with tl__hold_drop */
+            break;
+        ring->payload_tail = slot->payload_end;
+        tail++;
+    }
+    if (tail == ring->tail)
+        return false;
+    ring->tail = tail;
+    if (tail == ring->head) /* empty: go on where pages are warm */
+        ring->payload_head = ring->payload_tail = 0;
+    tl__graph_retired(o->graph, r, tail);
+    return true;
+}
+
+bool tl__reclaim(struct tl_orch *o)
+{
+    bool any = false;
+
+    if (!o->policy->recycle)
+        return false;
+    for (uint32_t r = 0; r < TL_GRAPH_RINGS; r++)
+        any |= reclaim_ring(o, r);
+    return any;
+}

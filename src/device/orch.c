@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The orchestrator's calls: submission with back-pressure, scopes, tags. One thread, the orchestration's. */
+#include "device/internal.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/log.h"
+
+#define RECLAIM_EVERY 32u /* submits; small, so that memory is used again while it is in cache */
+
+static void orch_fail(struct tl_orch *o, int code, const char *text)
+{
+    if (o->error != 0)
+        return;
+    o->error = code;
+    tl__device_fail(o->device, code, text);
+}
+
+/* --- kernels --------------------------------------------------------------------------------------------------- */
+
+static const struct tl_kernel_ref *find_kernel(const struct tl_device *d, int32_t func)
+{
+    if (func < 0 || (uint32_t)func >= d->n_func || d->by_func[func].kernel == NULL)
+        return NULL;
+    return &d->by_func[func];
+}
+
+static const char *core_name(enum tl_core core)
+{
+    return core == TL_AIC ? "AIC" : "AIV";
+}
+
+/* Resolves the kernels of a task, or fails the run with a line that says what is wrong. */
+static bool resolve(struct tl_orch *o, const struct tl_subtasks *subtasks, const struct tl_kernel_ref **refs)
+{
+    char text[256];
+
+    for (unsigned k = 0; k < TL_KIND_COUNT; k++) {
+        enum tl_core want = k == TL_KIND_AIC ? TL_AIC : TL_AIV;
+
+        refs[k] = NULL;
+        if (subtasks->func[k] < 0)
+            continue;
+        refs[k] = find_kernel(o->device, subtasks->func[k]);
+        if (refs[k] != NULL && refs[k]->kernel->core == want)
+            continue;
+        if (refs[k] == NULL)
+            (void)snprintf(text, sizeof(text),
+                           "task %llu: the program has no kernel with func_id %d; add it to its table",
+                           (unsigned long long)o->submitted, subtasks->func[k]);
+        else
+            (void)snprintf(text, sizeof(text), "task %llu: kernel \"%s\" runs on %s and was submitted to %s",
+                           (unsigned long long)o->submitted, refs[k]->kernel->name, core_name(refs[k]->kernel->core),
+                           core_name(want));
+        orch_fail(o, TL_EGRAPH, text);
+        return false;
+    }
+    return true;
+}
+
+/* --- room ------------------------------------------------------------------------------------------------------ */
+
+static bool all_retired(struct tl_orch *o)
+{
+    return tl__device_retired(o->device) == o->submitted;
+}
+
+/* Nothing runs and nothing can: what the open scopes hold will never be given back. */
+static int deadlock(struct tl_orch *o, const struct tl_lack *lack)
+{
+    char text[900];
+
+    tl__graph_explain_full(o->graph, lack, text, sizeof(text));
+    orch_fail(o, TL_EDEADLOCK, text);
+    return TL_EDEADLOCK;
+}
+
+/* Waits, stepping the other roles, until something was taken back. */
+static int wait_for_room(struct tl_orch *o, const struct tl_lack *lack)
+{
+    struct tl_device *d = o->device;
+    bool retired;
+
+    for (;;) {
+        if (tl_load_rlx(&d->failed) != 0) /* relaxed: looked at again */
+            return TL_EGRAPH;
+        retired = all_retired(o); /* before the reclaim, which then sees all that it can ever see */
+        if (tl__reclaim(o))
+            return 0;
+        if (retired || o->policy->build_first)
+            return deadlock(o, lack);
+        if (tl__device_step(d, 0))
+            continue;
+        tl_store_rlx(&d->room_wanted, 1); /* relaxed: the sleep's fence orders it */
+        tl__device_sleep(d, 0);
+        tl_store_rlx(&d->room_wanted, 0);
+    }
+}
+
+/* --- submission -------------------------------------------------------------------------------------------------- */
+
+/* Kernels, shape, and whose signature is the widest. Returns how many kernels there are. */
+static uint32_t fill_kernels(struct tl_slot *slot, const struct tl_kernel_ref *const *refs)
+{
+    uint32_t n = 0;
+
+    slot->widest = NULL;
+    slot->width = 0;
+    for (unsigned k = 0; k < TL_KIND_COUNT; k++) {
+        slot->kernels[k] = refs[k] != NULL ? refs[k]->kernel : NULL;
+        if (refs[k] == NULL)
+            continue;
+        n++;
+        if (slot->widest == NULL || refs[k]->width > slot->width) {
+            slot->widest = refs[k]->kernel;
+            slot->width = refs[k]->width;
+        }
+    }
+    slot->shape = n > 1 ? TL_SHAPE_MIX : refs[TL_KIND_AIC] != NULL ? TL_SHAPE_AIC : TL_SHAPE_AIV;
+    return n;
+}
+
+/* Payload memory in ring order: it holds a full window of the largest payloads, so there is always room. */
+static struct tl_task_payload *payload_place(struct tl_ring *ring, uint32_t bytes)
+{
+    uint64_t offset = ring->payload_head % ring->payload_bytes;
+
+    if (offset + bytes > ring->payload_bytes) {
+        ring->payload_head += ring->payload_bytes - offset;
+        offset = 0;
+    }
+    ring->payload_head += bytes;
+    return (void *)(ring->payloads + offset);
+}
+
+static struct tl_slot *fill_slot(struct tl_orch *o, const struct tl_plan *plan, const struct tl_kernel_ref *const *refs)
+{
+    struct tl_ring *ring = &o->device->rings[plan->ring];
+    struct tl_slot *slot = &ring->slots[plan->slot];
+    uint32_t kernels = fill_kernels(slot, refs);
+
+    slot->payload = payload_place(ring, plan->payload_bytes);
+    slot->payload_end = ring->payload_head;
+    tl__plan_write_payload(plan, slot->payload);
+    slot->ring = (uint8_t)plan->ring;
+    slot->next_block = 0;
+    slot->captured = false;
+    slot->dep_first = plan->dep_first;
+    slot->n_deps = plan->n_preds;
+    /* Relaxed, all three: tl__link publishes the slot (D2). */
+    tl_store_rlx(&slot->parts, kernels * slot->payload->block_num);
+    tl_store_rlx(&slot->holds, 2u); /* itself and its scope */
+    atomic_store_explicit(&slot->fanout, NULL, memory_order_relaxed);
+    ring->head = tl__task_local(plan->id) + 1;
+    return slot;
+}
+
+/* Plans with back-pressure. 0, or the error that ended the run. */
+static int plan_task(struct tl_orch *o, const struct tl_task_args *args, const struct tl_subtasks *subtasks,
+                     struct tl_tensor *const *alloc, uint32_t n_alloc, struct tl_plan *plan)
+{
+    struct tl_error err = {0};
+    int r;
+
+    do {
+        if (alloc != NULL)
+            r = tl__graph_plan_alloc(o->graph, alloc, n_alloc, plan, &err);
+        else
+            r = tl__graph_plan(o->graph, args, subtasks, plan, &err);
+        if (r != TL_EAGAIN)
+            break;
+        r = wait_for_room(o, &plan->lack);
+    } while (r == 0);
+    if (r < 0)
+        orch_fail(o, r, err.msg);
+    return r;
+}
+
+static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const struct tl_task_args *args)
+{
+    const struct tl_kernel_ref *refs[TL_KIND_COUNT];
+    struct tl_plan plan;
+
+    if (o->error != 0 ||
+        tl_load_rlx(&o->device->failed) != 0) /* relaxed: the next submit sees it if this one does not */
+        return TL_NO_TASK;
+    if (o->submitted % RECLAIM_EVERY == 0)
+        (void)tl__reclaim(o);
+    if (!resolve(o, &subtasks, refs) || plan_task(o, args, &subtasks, NULL, 0, &plan) < 0)
+        return TL_NO_TASK;
+    o->submitted++;
+    tl_store_rlx(&o->device->submitted, o->submitted); /* relaxed: D8 publishes the last one */
+    tl__link(o, fill_slot(o, &plan, refs), &plan);
+    if (!o->policy->build_first)
+        tl__device_notify(o->device);
+    return plan.id;
+}
+
+TL_API tl_task_id tl_submit_aiv(struct tl_orch *o, int32_t func_id, const struct tl_task_args *args)
+{
+    return submit(o, (struct tl_subtasks){{-1, func_id, -1}}, args);
+}
+
+TL_API tl_task_id tl_submit_aic(struct tl_orch *o, int32_t func_id, const struct tl_task_args *args)
+{
+    return submit(o, (struct tl_subtasks){{func_id, -1, -1}}, args);
+}
+
+TL_API tl_task_id tl_submit_mix(struct tl_orch *o, struct tl_mix mix, const struct tl_task_args *args)
+{
+    return submit(o, (struct tl_subtasks){{mix.aic, mix.aiv0, mix.aiv1}}, args);
+}
+
+TL_API tl_task_id tl_alloc_tensors(struct tl_orch *o, struct tl_tensor *const *tensors, uint32_t count)
+{
+    static const struct tl_kernel_ref *const none[TL_KIND_COUNT];
+    struct tl_plan plan;
+    struct tl_slot *slot;
+
+    if (o->error != 0 || plan_task(o, NULL, NULL, tensors, count, &plan) < 0)
+        return TL_NO_TASK;
+    o->submitted++;
+    o->retired_early++;
+    tl_store_rlx(&o->device->submitted, o->submitted);
+    slot = fill_slot(o, &plan, none);
+    atomic_store_explicit(&slot->fanout, TL_FANOUT_CLOSED, memory_order_relaxed); /* nobody has seen the slot */
+    tl__hold_drop(slot);
+    tl_store_rel(&o->device->retired_early, o->retired_early); /* D8 */
+    return plan.id;
+}
+
+/* --- scopes ------------------------------------------------------------------------------------------------------ */
+
+static void release_ranges(struct tl_orch *o, const struct tl_range *ranges, int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct tl_ring *ring = &o->device->rings[ranges[i].ring];
+
+        for (uint32_t local = ranges[i].first; local != ranges[i].end; local++)
+            tl__hold_drop(&ring->slots[local & (ring->window - 1)]);
+    }
+}
+
+TL_API void tl_scope_begin(struct tl_orch *o, enum tl_scope_kind kind, const char *file, int line)
+{
+    if (o->error == 0 && tl__graph_scope_begin(o->graph, kind, file, line) < 0)
+        orch_fail(o, TL_ENOMEM, "no memory for another scope");
+}
+
+TL_API void tl_scope_end(struct tl_orch *o)
+{
+    const struct tl_range *ranges;
+    int n;
+
+    if (o->error != 0)
+        return;
+    n = tl__graph_scope_end(o->graph, &ranges);
+    if (n < 0)
+        orch_fail(o, n, "tl_scope_end without an open scope; each needs its tl_scope_begin");
+    else
+        release_ranges(o, ranges, n);
+}
+
+TL_API void tl__dump_tag(struct tl_orch *o, struct tl_tensor *t, const char *name, const char *file, int line)
+{
+    struct tl_error err = {0};
+    int r;
+
+    if (o->error != 0)
+        return;
+    r = tl__graph_tag(o->graph, t, name, file, line, &err);
+    if (r < 0)
+        orch_fail(o, r, err.msg);
+}
+
+TL_API int tl_orch_error(const struct tl_orch *o)
+{
+    return o->error;
+}
+
+TL_API void tl_orch_fail(struct tl_orch *o, const char *message)
+{
+    orch_fail(o, TL_EGRAPH, message);
+}
+
+/* --- the whole orchestration ---------------------------------------------------------------------------------------
+ */
+
+static void warn_unconsumed_tags(struct tl_orch *o)
+{
+    uint32_t n;
+    const struct tl_tag *tags = tl__graph_tags(o->graph, &n);
+
+    for (uint32_t i = 0; i < n; i++)
+        if (!tags[i].consumed)
+            tl_log_warn(
+                "tl_dump_tag(%s) at %s:%d: no later task takes exactly this value, so nothing of it is recorded; "
+                "tag the value that the kernel receives",
+                tags[i].name, tags[i].file, tags[i].line);
+}
+
+static void read_args(struct tl_device *d, struct tl_program_args *args)
+{
+    const struct tl_launch *l = d->launch;
+
+    args->tensors = tl__dev_ptr(&d->opts.memory, l->tensors, l->n_tensors * sizeof(struct tl_tensor));
+    args->params = tl__dev_ptr(&d->opts.memory, l->params, l->n_params * sizeof(int64_t));
+    args->n_tensors = l->n_tensors;
+    args->n_params = l->n_params;
+}
+
+void tl__orch_run(struct tl_orch *o)
+{
+    struct tl_program_args args;
+    struct tl_error err = {0};
+    const struct tl_range *ranges;
+    int n;
+
+    read_args(o->device, &args);
+    o->device->program->orchestrate(o, &args);
+    if (o->error == 0) {
+        n = tl__graph_finish(o->graph, &ranges, &err);
+        if (n < 0)
+            orch_fail(o, n, err.msg);
+        else
+            release_ranges(o, ranges, n);
+        warn_unconsumed_tags(o);
+    }
+    tl_store_rel(&o->device->submitted_all, 1u); /* D8: `submitted` is final; pairs with drained() */
+}

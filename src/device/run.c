@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One launch: reading it, setting the roles up, running them, reporting. Runs on the thread that received it. */
+#include "device/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define MAX_FUNC 65536 /* func_ids above would make the table absurd */
+
+/* --- memory of the rings: kept from run to run, made again only when a run asks for other sizes ---------------------
+ */
+
+static void free_ring(struct tl_ring *ring)
+{
+    if (ring->slots != NULL)
+        tl__release(ring->slots, ring->window * sizeof(struct tl_slot));
+    if (ring->deps != NULL)
+        tl__release(ring->deps, ring->dep_pool * sizeof(struct tl_dep));
+    if (ring->payloads != NULL)
+        tl__release(ring->payloads, ring->payload_bytes);
+    memset(ring, 0, sizeof(*ring));
+}
+
+void tl__device_free_rings(struct tl_device *d)
+{
+    for (unsigned i = 0; i < TL_GRAPH_RINGS; i++)
+        free_ring(&d->rings[i]);
+    for (unsigned i = 0; i < TL_SHAPE_COUNT; i++)
+        tl__ready_fini(&d->ready[i]);
+    d->ready_capacity = 0;
+}
+
+static int make_ring(struct tl_ring *ring, uint32_t window, uint32_t dep_pool)
+{
+    if (ring->window != window || ring->dep_pool != dep_pool) {
+        free_ring(ring);
+        ring->window = window;
+        ring->dep_pool = dep_pool;
+        /* Room for a full window of the largest payloads and one skipped end; touched only as far as it is used. */
+        ring->payload_bytes = (window + 2) * (uint64_t)TL_PAYLOAD_MAX;
+        ring->slots = tl__reserve(window * sizeof(struct tl_slot));
+        ring->deps = tl__reserve(dep_pool * sizeof(struct tl_dep));
+        ring->payloads = tl__reserve(ring->payload_bytes);
+        if (ring->slots == NULL || ring->deps == NULL || ring->payloads == NULL)
+            return TL_ENOMEM;
+    }
+    ring->head = ring->tail = 0;
+    ring->payload_head = ring->payload_tail = 0;
+    return 0;
+}
+
+/* Each queue can hold every slot at once, so a push never fails. */
+static int make_ready(struct tl_device *d, uint64_t slots)
+{
+    uint64_t capacity = 2;
+    int r = 0;
+
+    while (capacity < slots)
+        capacity *= 2;
+    if (capacity == d->ready_capacity)
+        return 0;
+    for (unsigned i = 0; i < TL_SHAPE_COUNT && r == 0; i++) {
+        tl__ready_fini(&d->ready[i]);
+        r = tl__ready_init(&d->ready[i], capacity);
+    }
+    d->ready_capacity = r == 0 ? capacity : 0;
+    return r;
+}
+
+static int make_rings(struct tl_device *d, unsigned rings)
+{
+    uint64_t slots = 0;
+
+    for (unsigned i = 0; i < TL_GRAPH_RINGS; i++) {
+        if (i >= rings) {
+            free_ring(&d->rings[i]);
+            continue;
+        }
+        if (make_ring(&d->rings[i], d->launch->task_window[i], d->launch->dep_pool[i]) < 0)
+            return TL_ENOMEM;
+        slots += d->launch->task_window[i];
+    }
+    return make_ready(d, slots);
+}
+
+/* --- kernels ---------------------------------------------------------------------------------------------------------
+ */
+
+static uint8_t tensor_width(const struct tl_kernel *kernel)
+{
+    uint8_t n = 0;
+
+    while (n < kernel->signature_count && n < TL_MAX_TENSORS && kernel->signature[n] != TL_SCALAR)
+        n++;
+    return n;
+}
+
+/* func_id -> kernel. The loader has checked that ids are unique; here only that they can index a table. */
+static int index_kernels(struct tl_device *d)
+{
+    const struct tl_program *program = d->program;
+    int32_t max = -1;
+
+    for (uint32_t i = 0; i < program->n_kernels; i++) {
+        if (program->kernels[i].func_id < 0 || program->kernels[i].func_id >= MAX_FUNC)
+            return TL_EINVAL;
+        if (program->kernels[i].func_id > max)
+            max = program->kernels[i].func_id;
+    }
+    tl__free(d->by_func);
+    d->n_func = (uint32_t)(max + 1);
+    d->by_func = tl__alloc(d->n_func != 0 ? d->n_func : 1, sizeof(*d->by_func));
+    if (d->by_func == NULL)
+        return TL_ENOMEM;
+    for (uint32_t i = 0; i < program->n_kernels; i++) {
+        const struct tl_kernel *kernel = &program->kernels[i];
+
+        d->by_func[kernel->func_id] = (struct tl_kernel_ref){kernel, tensor_width(kernel)};
+    }
+    return 0;
+}
+
+/* --- roles
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static void make_core(struct tl_device *d, struct tl_sched *s, unsigned kind, uint32_t id)
+{
+    struct tl_core_role *core = &d->cores[id];
+    uint64_t bit = UINT64_C(1) << s->n_clusters;
+
+    memset(core, 0, sizeof(*core));
+    core->id = id;
+    core->kind = (uint8_t)kind;
+    core->cluster = (uint8_t)s->n_clusters;
+    core->sched = s;
+    s->cores[kind][s->n_clusters] = core;
+    s->idle[kind] |= bit;
+    s->room[kind] |= bit;
+}
+
+/* Clusters are dealt to the schedulers in turn; core ids are the AICs first, then the AIVs by cluster. */
+static int make_roles(struct tl_device *d)
+{
+    uint32_t clusters = d->launch->clusters;
+    int r = 0;
+
+    d->n_scheds = d->launch->schedulers;
+    memset(d->scheds, 0, TL_MAX_SCHEDULERS * sizeof(struct tl_sched));
+    for (uint32_t c = 0; c < clusters; c++) {
+        struct tl_sched *s = &d->scheds[c % d->n_scheds];
+
+        make_core(d, s, TL_KIND_AIC, c);
+        make_core(d, s, TL_KIND_AIV0, clusters + 2 * c);
+        make_core(d, s, TL_KIND_AIV1, clusters + 2 * c + 1);
+        s->n_clusters++;
+    }
+    for (uint32_t i = 0; i < d->n_scheds && r == 0; i++) {
+        d->scheds[i].idx = i;
+        d->scheds[i].device = d;
+        tl_store_rlx(&d->scheds[i].deadline_ns, TL_FOREVER); /* relaxed: no other thread is in the run yet */
+        r = tl__probe_begin(&d->scheds[i].probe, d, i);
+    }
+    return r;
+}
+
+static int make_graph(struct tl_device *d, const struct tl_runtime_policy *policy, struct tl_graph **ret_graph,
+                      struct tl_error *reterr)
+{
+    const struct tl_launch *l = d->launch;
+    struct tl_graph_opts opts = {
+        .rings = policy->rings, .recycle = policy->recycle, .dump_level = (uint8_t)l->dump_level};
+
+    for (unsigned i = 0; i < policy->rings; i++) {
+        opts.task_window[i] = l->task_window[i];
+        opts.dep_pool[i] = l->dep_pool[i];
+        opts.heap[i] = l->heap[i];
+        opts.heap_bytes[i] = l->heap_bytes[i];
+    }
+    return tl__graph_create(&opts, ret_graph, reterr);
+}
+
+/* --- the launch
+ * ---------------------------------------------------------------------------------------------------------- */
+
+const struct tl_launch *tl__device_launch(const struct tl_device *d, uint64_t addr)
+{
+    const struct tl_launch *l = tl__dev_ptr(&d->opts.memory, addr, sizeof(*l));
+
+    return l != NULL && l->magic == TL_LAUNCH_MAGIC && l->version == TL_LAUNCH_VERSION ? l : NULL;
+}
+
+static int read_launch(struct tl_device *d, uint64_t addr)
+{
+    const struct tl_launch *l = tl__device_launch(d, addr);
+
+    if (l == NULL)
+        return TL_ECORRUPT;
+    d->status = tl__dev_ptr(&d->opts.memory, l->status, sizeof(*d->status));
+    if (d->status == NULL || l->clusters == 0 || l->clusters > d->opts.arch->clusters || l->schedulers == 0 ||
+        l->schedulers > TL_MAX_SCHEDULERS || l->schedulers > l->clusters ||
+        (l->n_tensors != 0 &&
+         tl__dev_ptr(&d->opts.memory, l->tensors, l->n_tensors * sizeof(struct tl_tensor)) == NULL) ||
+        (l->n_params != 0 && tl__dev_ptr(&d->opts.memory, l->params, l->n_params * sizeof(int64_t)) == NULL))
+        return TL_ECORRUPT;
+    d->launch = l;
+    return 0;
+}
+
+static void reset(struct tl_device *d)
+{
+    tl_store_rlx(&d->submitted_all, 0); /* relaxed, all: G1 publishes them to the pool */
+    tl_store_rlx(&d->submitted, 0);
+    tl_store_rlx(&d->retired_early, 0);
+    tl_store_rlx(&d->room_wanted, 0);
+    tl_store_rlx(&d->failed, 0);
+    tl_store_rlx(&d->warned, 0);
+    tl_store_rlx(&d->status->code, 0);
+    tl_store_rlx(&d->status->retired, 0);
+    tl_store_rlx(&d->status->submitted, 0);
+    tl_store_rlx(&d->status->epoch, d->launch->epoch);
+    d->status->message[0] = '\0';
+    d->barrier = d->launch->dfx != 0 && d->launch->dump_level != 0;
+}
+
+static int set_up(struct tl_device *d, const struct tl_runtime_policy *policy, struct tl_graph **ret_graph)
+{
+    struct tl_error err = {0};
+    int r;
+
+    reset(d);
+    if ((r = index_kernels(d)) < 0)
+        (void)tl__fail(&err, r, "the program's kernel table cannot be used: func_ids must lie in 0..%d", MAX_FUNC - 1);
+    else if ((r = make_rings(d, policy->rings)) < 0)
+        (void)tl__fail(&err, r, "no memory for the task rings; lower --task-window or --dep-pool");
+    else if ((r = make_roles(d)) < 0)
+        (void)tl__fail(&err, r, "the lanes in device memory are not usable: %s", tl_strerror(r));
+    else
+        r = make_graph(d, policy, ret_graph, &err);
+    if (r < 0)
+        tl__device_fail(d, r, err.msg);
+    return r;
+}
+
+static void report(struct tl_device *d, uint64_t began_ns)
+{
+    struct tl_run_status *status = d->status;
+    uint64_t expected = 0;
+
+    for (uint32_t i = 0; i < d->n_scheds; i++)
+        expected += d->scheds[i].probe.expected;
+    status->wall_ns = tl__now_ns() - began_ns;
+    /* After a failure some tasks ran and did not retire: no count says what they owe. */
+    status->expected_dump = tl_load_rlx(&status->code) == 0 ? expected : UINT64_MAX;
+    tl_store_rlx(&status->submitted, tl_load_rlx(&d->submitted)); /* relaxed: R7 publishes them */
+    tl_store_rlx(&status->retired, tl__device_retired(d));
+    tl_store_rel(&status->state, (uint32_t)TL_RUN_DONE); /* R7 */
+    tl__bell_ring(&d->opts.bells->run);
+}
+
+static void execute(struct tl_device *d, const struct tl_runtime_policy *policy, struct tl_graph *graph)
+{
+    struct tl_orch orch = {.device = d, .graph = graph, .policy = policy};
+
+    if (policy->build_first)
+        tl__orch_run(&orch);
+    tl__device_enter(d);
+    if (!policy->build_first)
+        tl__orch_run(&orch);
+    tl__device_work(d, 0);
+    tl__device_leave(d);
+}
+
+int tl__device_run(struct tl_device *d, uint64_t launch, const struct tl_program *program,
+                   const struct tl_runtime_policy *policy)
+{
+    struct tl_graph *graph = NULL;
+    uint64_t began_ns = tl__now_ns();
+    int r = read_launch(d, launch);
+
+    if (r < 0)
+        return r;
+    d->program = program;
+    tl_store_rlx(&d->status->state, (uint32_t)TL_RUN_RUNNING); /* relaxed: a figure until R7 */
+    if (set_up(d, policy, &graph) == 0)
+        execute(d, policy, graph);
+    tl__graph_destroy(graph);
+    report(d, began_ns);
+    return -(int)tl_load_rlx(&d->status->code);
+}

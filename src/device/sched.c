@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A scheduler's step: a short list of named steps, each of which says whether it moved anything. */
+#include "device/internal.h"
+
+#include <tasklens/error.h>
+
+#include "wire/dump_record.h"
+
+bool tl__sched_has_work(struct tl_sched *s)
+{
+    struct tl_device *d = s->device;
+
+    if (tl_load_rlx(&s->has_work) != 0) /* relaxed: hints all; the lock orders what follows */
+        return true;
+    for (unsigned k = 0; k < TL_KIND_COUNT; k++)
+        if (tl_load_rlx(&s->fin[k]) != 0)
+            return true;
+    for (unsigned shape = 0; shape < TL_SHAPE_COUNT; shape++)
+        if (!tl__ready_empty(&d->ready[shape]))
+            return true;
+    return false;
+}
+
+/* Goes on with the capture that a full lane interrupted. False: still parked. */
+static bool resume_capture(struct tl_sched *s)
+{
+    struct tl_capture *c = &s->probe.capture;
+    struct tl_slot *slot = c->slot;
+    uint8_t stage = c->stage;
+
+    if (tl__probe_resume(s) == TL_EAGAIN)
+        return false;
+    if (stage == TL_WIRE_AFTER_COMPLETION)
+        tl__retire(s, slot);
+    return true; /* a task before dispatch is held, marked as captured */
+}
+
+/* The run is drained: hand over the rest of the lane. */
+static bool end_step(struct tl_sched *s)
+{
+    if (tl_load_rlx(&s->ended) != 0) /* relaxed: written under the lock */
+        return false;
+    if (s->probe.on && tl__probe_end(&s->probe) == TL_EAGAIN)
+        return false;
+    tl_store_rel(&s->ended, 1u); /* D9: pairs with check_over */
+    return true;
+}
+
+static bool in_flight(const struct tl_sched *s)
+{
+    uint64_t all = s->n_clusters == 64 ? UINT64_MAX : (UINT64_C(1) << s->n_clusters) - 1;
+
+    for (unsigned k = 0; k < TL_KIND_COUNT; k++)
+        if (s->idle[k] != all)
+            return true;
+    return false;
+}
+
+/* Nothing more will happen on this scheduler's lane. After a failure that is so once its own cores are done. */
+static bool drained(struct tl_sched *s)
+{
+    struct tl_device *d = s->device;
+
+    if (tl_load_acq(&d->submitted_all) == 0) /* D8: `submitted` is final */
+        return false;
+    if (tl_load_rlx(&d->failed) != 0)
+        return !in_flight(s);
+    return tl__device_retired(d) == tl_load_rlx(&d->submitted);
+}
+
+static void note_work(struct tl_sched *s)
+{
+    uint32_t work = s->probe.capture.slot != NULL;
+
+    for (unsigned shape = 0; shape < TL_SHAPE_COUNT; shape++)
+        work |= s->held[shape] != NULL || s->local[shape] != NULL;
+    for (unsigned k = 0; k < TL_KIND_COUNT; k++)
+        work |= s->taken_fin[k] != 0;
+    tl_store_rlx(&s->has_work, work); /* relaxed: a hint */
+    if (s->probe.on)
+        tl_store_rlx(&s->deadline_ns, tl__producer_deadline(&s->probe.producer)); /* relaxed: the sleeper stepped it */
+}
+
+static bool step_locked(struct tl_sched *s)
+{
+    bool progress = false;
+
+    if (s->probe.capture.slot != NULL) {
+        if (!resume_capture(s))
+            return false;
+        progress = true;
+    }
+    progress |= tl__complete_step(s);
+    if (tl_load_rlx(&s->device->failed) == 0) /* relaxed: a task dispatched meanwhile does no harm */
+        progress |= tl__dispatch_step(s);
+    if (!progress && s->probe.capture.slot == NULL && drained(s))
+        progress |= end_step(s);
+    return progress;
+}
+
+bool tl__sched_step(struct tl_sched *s)
+{
+    uint32_t unlocked = 0;
+    bool progress;
+
+    if (!tl_cas_acq_rel(&s->lock, &unlocked, 1u)) /* D7: the state that the last thread left */
+        return false;
+    progress = step_locked(s);
+    note_work(s);
+    tl_store_rel(&s->lock, 0u); /* D7: pairs with the CAS above */
+    return progress;
+}
