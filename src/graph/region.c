@@ -247,3 +247,45 @@ bool tl__region_covers(const struct tl_region *outer, const struct tl_extent *eo
             return false;
     return true;
 }
+
+uint64_t tl__region_pitch(const struct tl_region *r, const struct tl_extent *e)
+{
+    struct box b;
+
+    if (e->dense || !box_of(r, e, &b) || b.n < 2)
+        return 0;
+    return b.dim[b.n - 2].stride;
+}
+
+/* Bytes from the first to the last that the view touches in each row, or 0 if its dims do not fit rows. */
+static uint64_t width_in_rows(const struct tl_region *r, const struct tl_extent *e, uint64_t pitch)
+{
+    uint64_t width = 1;
+    struct box b;
+
+    if (!box_of(r, e, &b))
+        return 0;
+    for (uint32_t d = 0; d < b.n; d++) {
+        if (b.dim[d].stride < pitch)
+            width += (b.dim[d].count - 1) * b.dim[d].stride;
+        else if (b.dim[d].stride % pitch != 0)
+            return 0;
+    }
+    return width;
+}
+
+void tl__region_rect(const struct tl_region *r, const struct tl_extent *e, uint64_t pitch, struct tl_rect *ret_rect)
+{
+    uint64_t width;
+
+    if (pitch == 0) {
+        *ret_rect = (struct tl_rect){.row = 0, .row_end = 1, .col = e->lo, .col_end = e->hi};
+        return;
+    }
+    *ret_rect = (struct tl_rect){.row = e->lo / pitch, .row_end = (e->hi - 1) / pitch + 1, .col_end = pitch};
+    width = e->dense ? e->hi - e->lo : width_in_rows(r, e, pitch);
+    if (width == 0 || e->lo % pitch + width > pitch)
+        return;
+    ret_rect->col = e->lo % pitch;
+    ret_rect->col_end = ret_rect->col + width;
+}

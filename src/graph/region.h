@@ -33,4 +33,17 @@ enum tl_overlap tl__region_overlap(const struct tl_region *a, const struct tl_ex
 bool tl__region_covers(const struct tl_region *outer, const struct tl_extent *eo, const struct tl_region *inner,
                        const struct tl_extent *ei);
 
+/*
+ * A buffer cut into rows of `pitch` bytes: the rows and the columns that a view lies in, both half-open. It may touch
+ * few bytes of that rectangle, but none outside. Pitch 0: one endless row.
+ */
+struct tl_rect {
+    uint64_t row, row_end, col, col_end;
+};
+
+/* The pitch at which a strided view is narrow; 0 for a dense one. */
+uint64_t tl__region_pitch(const struct tl_region *r, const struct tl_extent *e);
+/* `e` must not be empty. */
+void tl__region_rect(const struct tl_region *r, const struct tl_extent *e, uint64_t pitch, struct tl_rect *ret_rect);
+
 #endif

@@ -7,7 +7,8 @@
 
 #define FIRST_ENTRIES 256u
 #define FIRST_BUFFERS 128u
-#define SHORT_LIST 8u /* entries that are searched one by one */
+#define SHORT_LIST 8u   /* entries that are searched one by one */
+#define WIDE UINT16_MAX /* the size class whose one cell holds what fits no other */
 
 static uint32_t fold(uint64_t x, uint32_t n_buckets)
 {
@@ -20,17 +21,19 @@ static uint32_t buffer_bucket(const struct tl_map *m, uint64_t addr, uint64_t ow
     return fold((addr >> 3) ^ (owner * UINT64_C(0xBF58476D1CE4E5B9)), m->n_buffer_buckets);
 }
 
-static uint32_t cell_bucket(const struct tl_map *m, uint32_t buffer, unsigned kind, unsigned level, uint64_t cell)
+static uint32_t cell_bucket(const struct tl_map *m, uint32_t buffer, unsigned kind, unsigned size_class, uint64_t row,
+                            uint64_t col)
 {
-    uint64_t key = ((uint64_t)buffer << 32) ^ (uint64_t)(level << 1 | kind) ^ (cell << 7);
+    uint64_t key = ((uint64_t)buffer << 32) ^ (uint64_t)(size_class << 1 | kind) ^ (col << 17);
 
+    key ^= row * UINT64_C(0xBF58476D1CE4E5B9);
     key ^= key >> 29;
     return fold(key, m->n_cell_buckets);
 }
 
-static unsigned level_of(uint64_t bytes)
+static unsigned log2_up(uint64_t n)
 {
-    return bytes <= 1 ? 0 : 64u - (unsigned)__builtin_clzll(bytes - 1);
+    return n <= 1 ? 0 : 64u - (unsigned)__builtin_clzll(n - 1);
 }
 
 int tl__map_init(struct tl_map *m)
@@ -60,7 +63,7 @@ static void chain_buffer(struct tl_map *m, uint32_t index)
 static void chain_cell(struct tl_map *m, uint32_t index)
 {
     struct tl_map_entry *e = &m->entries[index];
-    uint32_t *bucket = &m->cell_buckets[cell_bucket(m, e->buffer, e->kind, e->level, e->lo >> e->level)];
+    uint32_t *bucket = &m->cell_buckets[cell_bucket(m, e->buffer, e->kind, e->size_class, e->row, e->col)];
 
     e->in_cell = true;
     e->cell_prev = TL_MAP_NONE;
@@ -183,41 +186,69 @@ static int search_list(const struct tl_map *m, const struct tl_map_list *list, c
     return found;
 }
 
-/* Cells of size class `level` that may hold an entry which reaches into the query: an entry may begin one cell before.
- */
-static uint64_t first_cell(const struct tl_extent *x, unsigned level)
-{
-    uint64_t cell = x->lo >> level;
+/* The cells of one size class that may hold an entry which reaches into a rectangle. */
+struct cells {
+    uint64_t row, row_end, col, col_end;
+};
 
-    return cell > 0 ? cell - 1 : 0;
+static struct cells cells_of(const struct tl_rect *x, const struct tl_map_class *class)
+{
+    unsigned a = class->size >> 8, b = class->size & 0xff;
+    struct cells c;
+
+    if (class->size == WIDE)
+        return (struct cells){.row_end = 1, .col_end = 1};
+    c.row = x->row >> a;
+    c.col = x->col >> b;
+    c.row -= class->row_crosses && c.row > 0;
+    c.col -= class->col_crosses && c.col > 0;
+    c.row_end = ((x->row_end - 1) >> a) + 1;
+    c.col_end = ((x->col_end - 1) >> b) + 1;
+    return c;
 }
 
-static uint64_t end_cell(const struct tl_extent *x, unsigned level)
+static int search_cell(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind, unsigned size_class,
+                       uint64_t row, uint64_t col, const struct query *q)
 {
-    return ((x->hi - 1) >> level) + 1;
-}
+    uint32_t i = m->cell_buckets[cell_bucket(m, buffer, kind, size_class, row, col)];
+    int found = 0;
 
-static int search_cells(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind, unsigned level,
-                        const struct query *q)
-{
-    uint64_t end = end_cell(q->extent, level);
+    for (; i != TL_MAP_NONE && found == 0; i = m->entries[i].cell_next) {
+        const struct tl_map_entry *e = &m->entries[i];
 
-    for (uint64_t cell = first_cell(q->extent, level); cell < end; cell++) {
-        uint32_t i = m->cell_buckets[cell_bucket(m, buffer, kind, level, cell)];
-
-        for (; i != TL_MAP_NONE; i = m->entries[i].cell_next) {
-            const struct tl_map_entry *e = &m->entries[i];
-            int found;
-
-            /* Other cells may share the bucket. */
-            if (e->buffer != buffer || e->kind != kind || e->level != level || e->lo >> level != cell)
-                continue;
+        /* Other cells may share the bucket. */
+        if (e->row == row && e->col == col && e->buffer == buffer && e->kind == kind && e->size_class == size_class)
             found = try_entry(m, i, q);
-            if (found != 0)
-                return found;
-        }
     }
-    return 0;
+    return found;
+}
+
+static int search_class(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind,
+                        const struct tl_map_class *class, const struct tl_rect *rect, const struct query *q)
+{
+    struct cells c = cells_of(rect, class);
+    int found = 0;
+
+    for (uint64_t row = c.row; row < c.row_end && found == 0; row++)
+        for (uint64_t col = c.col; col < c.col_end && found == 0; col++)
+            found = search_cell(m, buffer, kind, class->size, row, col, q);
+    return found;
+}
+
+/* True if a query of this rectangle looks at fewer cells than the list has entries. */
+static bool cells_pay(const struct tl_map_list *list, const struct tl_rect *rect)
+{
+    uint64_t left = list->count;
+
+    for (uint32_t i = 0; i < list->n_classes; i++) {
+        struct cells c = cells_of(rect, &list->classes[i]);
+        uint64_t rows = c.row_end - c.row, cols = c.col_end - c.col;
+
+        if (rows > left || cols > left || rows * cols > left)
+            return false;
+        left -= rows * cols;
+    }
+    return true;
 }
 
 int tl__map_search(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind, const struct tl_region *region,
@@ -225,24 +256,19 @@ int tl__map_search(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kin
 {
     const struct tl_map_list *list = &m->buffers[buffer].lists[kind];
     struct query q = {.region = region, .extent = extent, .visit = visit, .ctx = ctx};
-    uint64_t cells = 0;
+    struct tl_rect rect;
+    int found = 0;
 
     if (!list->indexed)
         return search_list(m, list, &q);
-    for (uint64_t levels = list->levels; levels != 0 && cells <= list->count; levels &= levels - 1) {
-        unsigned level = (unsigned)__builtin_ctzll(levels);
-
-        cells += end_cell(extent, level) - first_cell(extent, level);
-    }
-    if (cells > list->count)
+    tl__region_rect(region, extent, list->pitch, &rect);
+    if (!cells_pay(list, &rect))
         return search_list(m, list, &q);
-    for (uint64_t levels = list->levels; levels != 0; levels &= levels - 1) {
-        int found = search_cells(m, buffer, kind, (unsigned)__builtin_ctzll(levels), &q);
-
-        if (found != 0)
-            return found;
-    }
-    return 0;
+    for (uint32_t i = 0; i < list->n_classes && found == 0; i++)
+        found = search_class(m, buffer, kind, &list->classes[i], &rect, &q);
+    if (list->has_wide && found == 0)
+        found = search_class(m, buffer, kind, &(struct tl_map_class){.size = WIDE}, &rect, &q);
+    return found;
 }
 
 static uint32_t buffer_get(struct tl_map *m, uint64_t addr, uint64_t owner)
@@ -274,13 +300,79 @@ static void buffer_put(struct tl_map *m, uint32_t index)
     m->n_buffers--;
 }
 
+/* NULL: no place for one more size class. */
+static struct tl_map_class *class_get(struct tl_map_list *list, unsigned size)
+{
+    for (uint32_t i = 0; i < list->n_classes; i++)
+        if (list->classes[i].size == size)
+            return &list->classes[i];
+    if (list->n_classes == TL_MAP_CLASSES)
+        return NULL;
+    list->classes[list->n_classes] = (struct tl_map_class){.size = (uint16_t)size};
+    return &list->classes[list->n_classes++];
+}
+
+static void cell_unchain(struct tl_map *m, struct tl_map_entry *e)
+{
+    if (e->cell_prev != TL_MAP_NONE)
+        m->entries[e->cell_prev].cell_next = e->cell_next;
+    else
+        m->cell_buckets[cell_bucket(m, e->buffer, e->kind, e->size_class, e->row, e->col)] = e->cell_next;
+    if (e->cell_next != TL_MAP_NONE)
+        m->entries[e->cell_next].cell_prev = e->cell_prev;
+    e->in_cell = false;
+}
+
+static void place(struct tl_map *m, struct tl_map_list *list, uint32_t index)
+{
+    struct tl_map_entry *e = &m->entries[index];
+    struct tl_extent extent = {.lo = e->lo, .hi = e->hi, .dense = e->dense};
+    struct tl_map_class *class;
+    struct tl_rect rect;
+    unsigned a, b;
+
+    tl__region_rect(&e->region, &extent, list->pitch, &rect);
+    a = log2_up(rect.row_end - rect.row);
+    b = log2_up(rect.col_end - rect.col);
+    class = class_get(list, a << 8 | b);
+    if (class == NULL) {
+        list->has_wide = true;
+        e->size_class = WIDE;
+        e->row = e->col = 0;
+    } else {
+        e->size_class = class->size;
+        e->row = rect.row >> a;
+        e->col = rect.col >> b;
+        class->row_crosses |= (rect.row_end - 1) >> a != e->row;
+        class->col_crosses |= (rect.col_end - 1) >> b != e->col;
+    }
+    chain_cell(m, index);
+}
+
+static uint64_t pitch_of(const struct tl_map_entry *e)
+{
+    struct tl_extent extent = {.lo = e->lo, .hi = e->hi, .dense = e->dense};
+
+    return tl__region_pitch(&e->region, &extent);
+}
+
+/* Puts every entry of the list into cells, at the pitch of the first strided one. */
 static void list_index(struct tl_map *m, struct tl_map_list *list)
 {
     list->indexed = true;
+    list->n_classes = 0;
+    list->has_wide = false;
+    list->pitch = 0;
     for (uint32_t i = list->head; i != TL_MAP_NONE; i = m->entries[i].next) {
-        list->levels |= UINT64_C(1) << m->entries[i].level;
-        chain_cell(m, i);
+        struct tl_map_entry *e = &m->entries[i];
+
+        if (e->in_cell)
+            cell_unchain(m, e);
+        if (list->pitch == 0)
+            list->pitch = pitch_of(e);
     }
+    for (uint32_t i = list->head; i != TL_MAP_NONE; i = m->entries[i].next)
+        place(m, list, i);
 }
 
 static void list_append(struct tl_map *m, uint32_t index)
@@ -297,12 +389,10 @@ static void list_append(struct tl_map *m, uint32_t index)
     list->tail = index;
     list->count++;
     m->count[e->kind]++;
-    if (list->indexed) {
-        list->levels |= UINT64_C(1) << e->level;
-        chain_cell(m, index);
-    } else if (list->count > SHORT_LIST) {
-        list_index(m, list);
-    }
+    if (!list->indexed ? list->count > SHORT_LIST : list->pitch == 0 && pitch_of(e) != 0)
+        list_index(m, list); /* again, once, when the first strided entry brings the pitch */
+    else if (list->indexed)
+        place(m, list, index);
 }
 
 void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_kind kind, const struct tl_region *region,
@@ -319,23 +409,11 @@ void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_ki
     e->task = task;
     e->buffer = buffer_get(m, addr, owner);
     e->kind = (uint8_t)kind;
-    e->level = (uint8_t)level_of(extent->hi - extent->lo);
     e->dense = extent->dense;
     e->in_cell = false;
     e->task_next = *task_head;
     *task_head = index;
     list_append(m, index);
-}
-
-static void cell_unchain(struct tl_map *m, struct tl_map_entry *e)
-{
-    if (e->cell_prev != TL_MAP_NONE)
-        m->entries[e->cell_prev].cell_next = e->cell_next;
-    else
-        m->cell_buckets[cell_bucket(m, e->buffer, e->kind, e->level, e->lo >> e->level)] = e->cell_next;
-    if (e->cell_next != TL_MAP_NONE)
-        m->entries[e->cell_next].cell_prev = e->cell_prev;
-    e->in_cell = false;
 }
 
 void tl__map_unlink(struct tl_map *m, uint32_t entry)
@@ -362,7 +440,6 @@ void tl__map_unlink(struct tl_map *m, uint32_t entry)
     m->count[e->kind]--;
     if (list->count == 0) {
         list->indexed = false;
-        list->levels = 0;
     }
     if (b->lists[0].count + b->lists[1].count == 0)
         buffer_put(m, e->buffer);

@@ -3,9 +3,11 @@
  * Who last wrote, and who has read since, each part of each buffer. One thread.
  *
  * A buffer is an address and the task that allocated it, so that memory which a ring hands out again is another buffer.
- * A buffer has two lists of entries, writers and readers. Short ones are searched as they are; a longer one is also put
- * into cells by size and place: an entry of 2^k bytes or less (and more than 2^(k-1)) stands in the cell (k, lo >> k),
- * so that a query looks at few cells a size and an entry stands in one.
+ * A buffer has two lists of entries, writers and readers. Short ones are searched as they are. A longer one is also put
+ * into cells: the buffer is seen as rows of `pitch` bytes, and an entry of up to 2^a rows by 2^b columns stands in one
+ * cell of that size, the one where its first row and column lie. A query looks, for each size class in the list, at the
+ * cells of its own rectangle, and one more before it in each direction if entries reach over the edges of cells. So
+ * tiles of one matrix, whose byte ranges all overlap, are told apart by a few looks.
  *
  * Searching never changes anything; adding never fails after tl__map_reserve.
  */
@@ -19,22 +21,31 @@
 enum tl_map_kind { TL_MAP_WRITER, TL_MAP_READER };
 
 struct tl_map_entry {
-    struct tl_region region;
     uint64_t lo, hi;
+    uint64_t row, col;             /* its cell, while in_cell */
+    uint32_t cell_next, cell_prev; /* in the bucket of its cell, while in_cell */
+    uint32_t next, prev;           /* in the buffer's list */
+    uint32_t buffer;               /* index of its struct tl_map_buffer; TL_MAP_NONE while free or unlinked */
+    uint16_t size_class;
+    uint8_t kind; /* enum tl_map_kind */
+    bool dense : 1, in_cell : 1;
     uint64_t task;
-    uint32_t buffer;               /* index of its struct tl_map_buffer; TL_MAP_NONE while free */
-    uint32_t prev, next;           /* in the buffer's list */
-    uint32_t cell_prev, cell_next; /* in its bucket of cells, while in_cell */
-    uint32_t task_next;            /* next entry of the same task, or free entry */
-    uint8_t kind;                  /* enum tl_map_kind */
-    uint8_t level;                 /* size class k */
-    bool dense, in_cell;
+    uint32_t task_next; /* next entry of the same task, or free entry */
+    struct tl_region region;
 };
 
+#define TL_MAP_CLASSES 6u
+
 struct tl_map_list {
-    uint64_t levels; /* bit k: some indexed entry of size class k */
+    uint64_t pitch;
     uint32_t head, tail, count;
     bool indexed;
+    bool has_wide; /* the cell of those that found no place in classes is in use */
+    uint8_t n_classes;
+    struct tl_map_class {
+        uint16_t size;                 /* a << 8 | b */
+        bool row_crosses, col_crosses; /* some entry reaches into the next cell */
+    } classes[TL_MAP_CLASSES];
 };
 
 struct tl_map_buffer {
