@@ -108,6 +108,19 @@ static bool may_alloc(void)
     return env->may_alloc == NULL || env->may_alloc();
 }
 
+static void *counted(void *made)
+{
+    if (made != NULL && env->count_alloc != NULL)
+        env->count_alloc(1);
+    return made;
+}
+
+static void count_freed(void)
+{
+    if (env->count_alloc != NULL)
+        env->count_alloc(-1);
+}
+
 static size_t page_round(size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -132,7 +145,7 @@ void *tl__reserve(size_t bytes)
     if (size == 0 || !may_alloc())
         return NULL;
     if (size < HUGE_PAGE_BYTES)
-        return map_lazily(size);
+        return counted(map_lazily(size));
     if (size > SIZE_MAX - HUGE_PAGE_BYTES)
         return NULL;
     /* Only whole, aligned huge pages can be huge: map some more, and give back what stands around. */
@@ -148,13 +161,15 @@ void *tl__reserve(size_t bytes)
         (void)munmap(start + size, after);
     /* A hint; systems without transparent huge pages refuse it and lose speed only. */
     (void)madvise(start, size, MADV_HUGEPAGE);
-    return start;
+    return counted(start);
 }
 
 void tl__release(void *memory, size_t bytes)
 {
-    if (memory != NULL)
-        (void)munmap(memory, page_round(bytes));
+    if (memory == NULL)
+        return;
+    (void)munmap(memory, page_round(bytes));
+    count_freed();
 }
 
 void *tl__alloc(size_t count, size_t bytes)
@@ -162,17 +177,21 @@ void *tl__alloc(size_t count, size_t bytes)
     if (!may_alloc())
         return NULL;
     /* Never NULL for nothing: callers take NULL for "out of memory". */
-    return count == 0 || bytes == 0 ? calloc(1, 1) : calloc(count, bytes);
+    return counted(count == 0 || bytes == 0 ? calloc(1, 1) : calloc(count, bytes));
 }
 
 void *tl__realloc(void *old, size_t bytes)
 {
     if (!may_alloc())
         return NULL;
-    return realloc(old, bytes == 0 ? 1 : bytes);
+    bytes = bytes == 0 ? 1 : bytes;
+    return old == NULL ? counted(malloc(bytes)) : realloc(old, bytes);
 }
 
 void tl__free(void *memory)
 {
+    if (memory == NULL)
+        return;
     free(memory);
+    count_freed();
 }

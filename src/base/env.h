@@ -58,11 +58,16 @@ void *tl__alloc(size_t count, size_t bytes);
 void *tl__realloc(void *old, size_t bytes);
 void tl__free(void *memory);
 
-/* True when fault `name` is armed and due for its step; counts a step. Always false in the real environment. */
+/*
+ * True when fault `name` is armed and due for its step; counts a step. Always false in the real environment. The value
+ * given to a fault (name=value) is for whoever asks: bytes, nanoseconds; `absent` when there is none.
+ */
 #ifdef TASKLENS_CONTROLLED
 bool tl__fault(const char *name);
+uint64_t tl__fault_value(const char *name, uint64_t absent);
 #else
 #define tl__fault(name) false
+#define tl__fault_value(name, absent) ((uint64_t)(absent))
 #endif
 
 #endif

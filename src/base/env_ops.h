@@ -25,7 +25,8 @@ struct tl_env_ops {
     ssize_t (*write_some)(int fd, const void *data, size_t bytes, uint64_t offset);
     int (*sync)(int fd);
     void (*sync_window)(int fd, uint64_t start, uint64_t bytes, uint64_t wait_start, uint64_t wait_bytes);
-    bool (*may_alloc)(void); /* asked before each allocation; false makes it fail */
+    bool (*may_alloc)(void);         /* asked before each allocation; false makes it fail; NULL: all may */
+    void (*count_alloc)(int change); /* told 1 for a block made, -1 for one freed; NULL: nobody counts */
 };
 
 extern const struct tl_env_ops tl__env_real;
