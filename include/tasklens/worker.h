@@ -66,6 +66,7 @@ struct tl_run_config {
     /* rings; 0: the default */
     uint32_t task_window, dep_pool;
     uint64_t heap_bytes;
+    const char *case_name;     /* for the recording's metadata; NULL: none */
 };
 #ifdef __cplusplus
 static inline struct tl_run_config tl__run_config_init()
@@ -100,6 +101,7 @@ struct tl_run_result {
     uint64_t records_attempted, records_collected, records_dropped[TL_LOSS_COUNT];
     uint64_t payload_bytes, payloads_truncated, payloads_lost;
     char artifacts[1024];         /* directory that was written; empty if none */
+    int run_code, record_code;    /* how the graph and how the recording ended; the call returns the first that is not 0 */
 };
 
 int tl_worker_open(const struct tl_worker_opts *opts, struct tl_worker **ret_worker, struct tl_error *reterr);
@@ -110,17 +112,23 @@ int tl_worker_load_linked(struct tl_worker *w, const struct tl_program *program,
                           struct tl_error *reterr);
 const struct tl_program *tl_loaded_program(const struct tl_loaded *loaded);
 
-/* Starts a run. `tensors` (descriptors copied, data borrowed until waited for), `params` copied. */
+/*
+ * Starts a run. `tensors` (descriptors copied, data borrowed until waited for), `params` and the configuration copied.
+ * An earlier run that was not waited for yet is first run to its end, and is exported by its own wait, while this one
+ * runs. TL_EBUSY: that run failed, wait for it first. TL_ENOMEM: the message has the exact shortfall of device memory.
+ */
 int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
                      uint32_t n_tensors, const int64_t *params, uint32_t n_params, const struct tl_run_config *config,
                      struct tl_run **ret_run, struct tl_error *reterr);
-/* Waits for the run's end, exports, frees `run`. The result is filled as far as known on failure too. */
+/* Waits for the run's end, exports, frees `run`. The result is filled as far as known on failure too; a failed run
+ * exports like a good one. TL_ECRASH, TL_EHANG, TL_EDEVICE, ...: of the run; TL_ELOST, TL_EIO, ...: of its recording. */
 int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run_result *result, struct tl_error *reterr);
 /* submit and wait in one. */
 int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
                   uint32_t n_tensors, const int64_t *params, uint32_t n_params, const struct tl_run_config *config,
                   struct tl_run_result *result, struct tl_error *reterr);
-/* Waits for what runs, stops the chip, frees everything. NULL is fine. */
+/* Stops the chip, whatever it does, and frees everything, runs that were not waited for included. NULL is fine. After a
+ * hang in thread mode a thread is stuck in a kernel: it and what it uses stay, and the program should end by _exit. */
 void tl_worker_close(struct tl_worker *w);
 
 #ifdef __cplusplus

@@ -80,6 +80,19 @@ int tl__chip_restart(struct tl_chip *chip, struct tl_error *reterr);
 /* Process id of the chip; 0 in thread mode. */
 int tl__chip_pid(const struct tl_chip *chip);
 
+/* What the rings of a launch are where the run does not say. An image (host_build_graph) has one heap. */
+struct tl_chip_rings {
+    uint32_t heaps; /* of TL_RINGS */
+    uint32_t task_window, dep_pool;
+    uint64_t heap_bytes; /* each */
+};
+/* A runtime by name: enum tl_runtime_kind, with its defaults; or TL_ENOENT. */
+int tl__chip_runtime(const char *name, struct tl_chip_rings *ret_rings);
+
+/* The first of `candidates` (paths relative to the directory of this library, then to that of the running program; ends
+ * with NULL) that exists. 0, TL_ENOENT. */
+int tl__chip_find_beside(const char *const *candidates, char *path, size_t size);
+
 /* What `tasklens-chip` does: takes memory, bells and mailbox from the descriptors that its parent left open and serves.
  * Returns the process's exit code; `*ret_error` is static text or NULL. */
 int tl__chip_main(int argc, char **argv, const char **ret_error);

@@ -9,6 +9,8 @@
 
 #include <tasklens/error.h>
 
+#include "sim/chip.h"
+
 /* Cuts the last component. */
 static int to_dir(char *path)
 {
@@ -20,7 +22,8 @@ static int to_dir(char *path)
     return 0;
 }
 
-int tl__self_dir(unsigned which, char *path, size_t size)
+/* The directory of the object that holds this code (which = 0), or of the running program (1). */
+static int self_dir(unsigned which, char *path, size_t size)
 {
     static const int marker; /* an address in the object that holds this code */
     Dl_info info;
@@ -39,12 +42,12 @@ int tl__self_dir(unsigned which, char *path, size_t size)
     return to_dir(path);
 }
 
-int tl__locate(const char *const *candidates, char *path, size_t size)
+int tl__chip_find_beside(const char *const *candidates, char *path, size_t size)
 {
     char dir[4096];
 
     for (unsigned which = 0; which < 2; which++) {
-        if (tl__self_dir(which, dir, sizeof(dir)) != 0)
+        if (self_dir(which, dir, sizeof(dir)) != 0)
             continue;
         for (unsigned i = 0; candidates[i] != NULL; i++)
             if ((size_t)snprintf(path, size, "%s/%s", dir, candidates[i]) < size && access(path, F_OK) == 0)
@@ -62,5 +65,5 @@ int tl__chip_locate(char *path, size_t size)
 
     if (named != NULL && named[0] != '\0')
         return (size_t)snprintf(path, size, "%s", named) < size && access(path, X_OK) == 0 ? 0 : TL_ENOENT;
-    return tl__locate(candidates, path, size);
+    return tl__chip_find_beside(candidates, path, size);
 }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/compile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "sim/chip.h"
+
+extern char **environ;
+
+#define OBJECT "program.so"
+#define SUFFIX ".so"
+
+/* The headers: $TASKLENS_INCLUDE, an installation's, or this source tree's. Without any the compiler's own places. */
+static void include_flag(char *flag, size_t size)
+{
+    static const char *const candidates[] = {"../include/tasklens/program.h", "../../include/tasklens/program.h",
+                                             "../../../include/tasklens/program.h", NULL};
+    const char *named = getenv("TASKLENS_INCLUDE");
+    char path[4096];
+
+    if (named != NULL && named[0] != '\0')
+        (void)snprintf(flag, size, "-I%s", named);
+    else if (tl__chip_find_beside(candidates, path, sizeof(path)) == 0)
+        (void)snprintf(flag, size, "-I%.*s", (int)(strlen(path) - strlen("/tasklens/program.h")), path);
+    else
+        (void)snprintf(flag, size, "-I/usr/local/include");
+}
+
+/* Runs the compiler. Its exit code, or -1 with errno. */
+static int run_compiler(const char *compiler, const char *source, const char *object)
+{
+    char include[4200];
+    char *const argv[] = {(char *)compiler,
+                          (char *)"-std=gnu17",
+                          (char *)"-O2",
+                          (char *)"-g",
+                          (char *)"-fPIC",
+                          (char *)"-shared",
+                          (char *)"-fno-math-errno",
+                          include,
+                          (char *)"-o",
+                          (char *)object,
+                          (char *)source,
+                          (char *)"-lm",
+                          NULL};
+    int err, status;
+    pid_t pid;
+
+    include_flag(include, sizeof(include));
+    err = posix_spawnp(&pid, compiler, NULL, NULL, argv, environ);
+    if (err != 0) {
+        errno = err;
+        return -1;
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int tl__compile(const char *source, char *ret_path, size_t size, struct tl_error *reterr)
+{
+    const char *compiler = getenv("CC"), *tmp = getenv("TMPDIR");
+    char dir[4000];
+    struct stat st;
+    int rc;
+
+    if (stat(source, &st) != 0)
+        return tl__fail(reterr, tl__code_of_errno(errno), "%s: %s", source, strerror(errno));
+    if (compiler == NULL || compiler[0] == '\0')
+        compiler = "cc";
+    if ((size_t)snprintf(dir, sizeof(dir), "%s/tasklens-XXXXXX", tmp != NULL && tmp[0] ? tmp : "/tmp") >= sizeof(dir) ||
+        mkdtemp(dir) == NULL)
+        return tl__fail(reterr, tl__code_of_errno(errno), "cannot make a directory for the compiled program in %s: %s",
+                        tmp != NULL && tmp[0] ? tmp : "/tmp", strerror(errno));
+    if ((size_t)snprintf(ret_path, size, "%s/" OBJECT, dir) >= size) {
+        (void)rmdir(dir);
+        return tl__fail(reterr, TL_EINVAL, "the path of the compiled program is too long");
+    }
+    rc = run_compiler(compiler, source, ret_path);
+    if (rc == 0)
+        return 0;
+    tl__compile_discard(ret_path);
+    if (rc < 0)
+        return tl__fail(reterr, TL_ELOAD, "%s: cannot start the compiler \"%s\" (%s); CC can name another", source,
+                        compiler, strerror(errno));
+    return tl__fail(reterr, TL_ELOAD, "%s does not compile: %s ended with code %d", source, compiler, rc);
+}
+
+void tl__compile_discard(const char *path)
+{
+    char dir[4096];
+    size_t n = strlen(path), tail = strlen("/" OBJECT);
+
+    if (n <= tail || n >= sizeof(dir))
+        return;
+    (void)unlink(path);
+    memcpy(dir, path, n - tail);
+    dir[n - tail] = '\0';
+    (void)rmdir(dir);
+}
+
+/* The directory of the bundled programs: the build tree's, or an installation's. */
+static int examples_dir(char *path, size_t size)
+{
+    static const char *const candidates[] = {"examples",
+                                             "../examples",
+                                             "../libexec/tasklens/examples",
+                                             "../lib/tasklens/examples",
+                                             "../../libexec/tasklens/examples",
+                                             NULL};
+
+    return tl__chip_find_beside(candidates, path, size);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Writes "a, b, c" of the programs in `dir`. */
+static void list_programs(const char *dir, char *list, size_t size)
+{
+    char names[64][64];
+    const struct dirent *entry;
+    size_t count = 0;
+    DIR *d = opendir(dir);
+
+    if (d == NULL)
+        return;
+    while (count < 64 && (entry = readdir(d)) != NULL) {
+        size_t n = strlen(entry->d_name), stem = n > strlen(SUFFIX) ? n - strlen(SUFFIX) : 0;
+
+        if (stem == 0 || stem >= sizeof(names[0]) || strcmp(entry->d_name + stem, SUFFIX) != 0)
+            continue;
+        memcpy(names[count], entry->d_name, stem);
+        names[count++][stem] = '\0';
+    }
+    (void)closedir(d);
+    qsort(names, count, sizeof(names[0]), by_name);
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(list);
+
+        (void)snprintf(list + used, size - used, "%s%.63s", used ? ", " : "", names[i]);
+    }
+}
+
+int tl__bundled(const char *name, char *ret_path, size_t size, struct tl_error *reterr)
+{
+    char dir[4096], known[600] = "";
+
+    if (examples_dir(dir, sizeof(dir)) != 0)
+        return tl__fail(reterr, TL_ENOENT, "no program \"%s\": not a file, and no bundled programs are installed",
+                        name);
+    if (strchr(name, '/') == NULL && (size_t)snprintf(ret_path, size, "%s/%s" SUFFIX, dir, name) < size &&
+        access(ret_path, R_OK) == 0)
+        return 0;
+    list_programs(dir, known, sizeof(known));
+    return tl__fail(reterr, TL_ENOENT, "no program \"%s\": not a file, and the bundled ones are %s", name,
+                    known[0] ? known : "none");
+}

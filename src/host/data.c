@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/data.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "artifact/npy.h"
+#include "base/env.h"
+#include "base/error.h"
+
+#define RANDOM_SEED UINT64_C(0x7461736b6c656e73)
+
+enum phase { PHASE_IDLE, PHASE_PREPARE, PHASE_GOLDEN };
+
+struct tl_data {
+    const struct tl_program *program;
+    enum phase phase;
+    uint32_t n_tensors;
+    uint64_t random;       /* state of the generator */
+    struct tl_error error; /* first failure of a tl_data_* call */
+    struct tl_host_tensor tensors[TL_MAX_PROGRAM_ARGS];
+    char names[TL_MAX_PROGRAM_ARGS][64];
+    uint64_t bytes[TL_MAX_PROGRAM_ARGS];
+    void *original[TL_MAX_PROGRAM_ARGS]; /* INOUT: as it went in */
+    void *expected[TL_MAX_PROGRAM_ARGS];
+    int64_t values[]; /* of the program's parameters */
+};
+
+int tl__data_create(const struct tl_program *program, const int64_t *values, struct tl_data **ret_data,
+                    struct tl_error *reterr)
+{
+    struct tl_data *d = tl__alloc(1, sizeof(*d) + program->n_params * sizeof(d->values[0]));
+
+    if (d == NULL)
+        return tl__fail(reterr, TL_ENOMEM, "no memory for the data of %s", program->name);
+    d->program = program;
+    d->random = RANDOM_SEED;
+    if (program->n_params > 0)
+        memcpy(d->values, values, program->n_params * sizeof(d->values[0]));
+    *ret_data = d;
+    return 0;
+}
+
+void tl__data_destroy(struct tl_data *d)
+{
+    if (d == NULL)
+        return;
+    for (uint32_t i = 0; i < d->n_tensors; i++) {
+        tl__release(d->tensors[i].data, d->bytes[i]);
+        tl__release(d->original[i], d->bytes[i]);
+        tl__release(d->expected[i], d->bytes[i]);
+    }
+    tl__free(d);
+}
+
+/* Keeps the first failure; later ones follow from it. */
+static void note(struct tl_data *d, int code, const char *text, const char *name)
+{
+    if (d->error.code == 0)
+        (void)tl__fail(&d->error, code, "%s: %s \"%s\"", d->program->name, text, name);
+}
+
+static int find(const struct tl_data *d, const char *name)
+{
+    for (uint32_t i = 0; i < d->n_tensors; i++)
+        if (strcmp(d->names[i], name) == 0)
+            return (int)i;
+    return TL_ENOENT;
+}
+
+/* ---- What a program calls ---- */
+
+TL_API int64_t tl_data_param(const struct tl_data *d, const char *name)
+{
+    for (uint32_t i = 0; i < d->program->n_params; i++)
+        if (strcmp(d->program->params[i].name, name) == 0)
+            return d->values[i];
+    /* The first failure is kept behind a const pointer, because asking is no change of the data. */
+    note((struct tl_data *)(uintptr_t)d, TL_ENOENT, "asks for a parameter it does not have,", name);
+    return 0;
+}
+
+/* Null if prepare() may declare this; else what is wrong with it. */
+static const char *refuse(const struct tl_data *d, const char *name, enum tl_direction role, const struct tl_tensor *t,
+                          unsigned rank)
+{
+    if (d->phase != PHASE_PREPARE)
+        return "declares a tensor outside of prepare(),";
+    if (d->n_tensors == TL_MAX_PROGRAM_ARGS)
+        return "has more tensors than a program may have, at";
+    if (role != TL_IN && role != TL_OUT && role != TL_INOUT)
+        return "must declare its tensor TL_IN, TL_OUT or TL_INOUT:";
+    if (strlen(name) >= sizeof(d->names[0]) || find(d, name) >= 0)
+        return "has two tensors of one name, or a name of more than 63 bytes:";
+    if (rank > TL_MAX_DIMS || tl_tensor_check(t) != 0)
+        return "gives an impossible dtype, rank or shape to";
+    if (tl_tensor_bytes(t) > (UINT64_C(1) << 46))
+        return "needs more memory than there can be for";
+    return NULL;
+}
+
+TL_API void *tl_data_tensor(struct tl_data *d, const char *name, enum tl_direction role, enum tl_dtype dtype,
+                            unsigned rank, const uint32_t *shape)
+{
+    struct tl_tensor t = tl_tensor_make(dtype, rank <= TL_MAX_DIMS ? rank : 0, shape);
+    const char *problem = refuse(d, name, role, &t, rank);
+    struct tl_host_tensor *slot;
+    uint64_t bytes;
+    void *memory;
+
+    if (problem != NULL) {
+        note(d, TL_EINVAL, problem, name);
+        return NULL;
+    }
+    bytes = tl_tensor_bytes(&t);
+    if (bytes == 0)
+        bytes = 1; /* an empty tensor still has an address */
+    memory = tl__reserve(bytes);
+    if (memory == NULL) {
+        note(d, TL_ENOMEM, "no memory for tensor", name);
+        return NULL;
+    }
+    slot = &d->tensors[d->n_tensors];
+    (void)snprintf(d->names[d->n_tensors], sizeof(d->names[0]), "%s", name);
+    slot->name = d->names[d->n_tensors];
+    slot->data = memory;
+    memcpy(slot->shape, t.shape, sizeof(slot->shape));
+    slot->dtype = (uint8_t)dtype;
+    slot->rank = (uint8_t)rank;
+    slot->role = (uint8_t)role;
+    d->bytes[d->n_tensors++] = bytes;
+    return memory;
+}
+
+TL_API const void *tl_data_input(const struct tl_data *d, const char *name)
+{
+    int i = find(d, name);
+
+    if (i < 0) {
+        note((struct tl_data *)(uintptr_t)d, TL_ENOENT, "has no tensor", name);
+        return NULL;
+    }
+    return d->original[i] != NULL ? d->original[i] : d->tensors[i].data;
+}
+
+TL_API void *tl_data_expected(struct tl_data *d, const char *name)
+{
+    int i = find(d, name);
+
+    if (d->phase != PHASE_GOLDEN || i < 0 || d->tensors[i].role == TL_IN) {
+        note(d, TL_ENOENT, "expects something of what is no output,", name);
+        return NULL;
+    }
+    if (d->expected[i] == NULL)
+        d->expected[i] = tl__reserve(d->bytes[i]);
+    if (d->expected[i] == NULL)
+        note(d, TL_ENOMEM, "no memory for the golden of", name);
+    return d->expected[i];
+}
+
+/* Steele, Lea and Flood's splitmix64. */
+TL_API uint64_t tl_data_random_u64(struct tl_data *d)
+{
+    uint64_t z = d->random += UINT64_C(0x9E3779B97F4A7C15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+TL_API float tl_data_random(struct tl_data *d)
+{
+    return (float)(tl_data_random_u64(d) >> 40) * 0x1p-23f - 1.0f; /* 24 bits, exact */
+}
+
+/* ---- What the run calls ---- */
+
+/* The outcome of prepare() or golden(): what a call noted says more than the code that came of it. */
+static int outcome(const struct tl_data *d, const char *function, int code, struct tl_error *reterr)
+{
+    if (d->error.code != 0)
+        return tl__fail(reterr, d->error.code, "%s", d->error.msg);
+    if (code < 0)
+        return tl__fail(reterr, code, "%s: %s() failed: %s", d->program->name, function, tl_strerror(code));
+    return 0;
+}
+
+int tl__data_prepare(struct tl_data *d, struct tl_error *reterr)
+{
+    int rc;
+
+    d->phase = PHASE_PREPARE;
+    rc = d->program->prepare(d);
+    d->phase = PHASE_IDLE;
+    return outcome(d, "prepare", rc, reterr);
+}
+
+int tl__data_replace(struct tl_data *d, const char *name, const char *path, struct tl_error *reterr)
+{
+    int i = find(d, name);
+
+    if (i < 0) {
+        char known[600] = "";
+
+        for (uint32_t k = 0; k < d->n_tensors; k++)
+            if (d->tensors[k].role != TL_OUT)
+                (void)snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", known[0] ? ", " : "",
+                               d->names[k]);
+        return tl__fail(reterr, TL_ENOENT, "%s has no input \"%s\"; it has %s", d->program->name, name, known);
+    }
+    if (d->tensors[i].role == TL_OUT)
+        return tl__fail(reterr, TL_EINVAL, "\"%s\" of %s is an output; --arg replaces inputs", name, d->program->name);
+    return tl__npy_read_into(path, (enum tl_dtype)d->tensors[i].dtype, d->tensors[i].rank, d->tensors[i].shape,
+                             d->tensors[i].data, d->bytes[i], reterr);
+}
+
+int tl__data_remember(struct tl_data *d, struct tl_error *reterr)
+{
+    for (uint32_t i = 0; i < d->n_tensors; i++) {
+        if (d->tensors[i].role != TL_INOUT)
+            continue;
+        d->original[i] = tl__reserve(d->bytes[i]);
+        if (d->original[i] == NULL)
+            return tl__fail(reterr, TL_ENOMEM, "no memory to keep %" PRIu64 " bytes of %s", d->bytes[i], d->names[i]);
+        memcpy(d->original[i], d->tensors[i].data, d->bytes[i]);
+    }
+    return 0;
+}
+
+void tl__data_reset(struct tl_data *d)
+{
+    for (uint32_t i = 0; i < d->n_tensors; i++) {
+        if (d->tensors[i].role == TL_OUT)
+            memset(d->tensors[i].data, 0, d->bytes[i]);
+        else if (d->original[i] != NULL)
+            memcpy(d->tensors[i].data, d->original[i], d->bytes[i]);
+    }
+}
+
+int tl__data_golden(struct tl_data *d, struct tl_error *reterr)
+{
+    int rc;
+
+    if (d->program->golden == NULL)
+        return TL_ENOENT;
+    d->phase = PHASE_GOLDEN;
+    rc = d->program->golden(d);
+    d->phase = PHASE_IDLE;
+    return outcome(d, "golden", rc, reterr);
+}
+
+uint32_t tl__data_count(const struct tl_data *d)
+{
+    return d->n_tensors;
+}
+
+const struct tl_host_tensor *tl__data_tensors(const struct tl_data *d)
+{
+    return d->tensors;
+}
+
+uint64_t tl__data_bytes(const struct tl_data *d, uint32_t i)
+{
+    return d->bytes[i];
+}
+
+const void *tl__data_expected_of(const struct tl_data *d, uint32_t i)
+{
+    return d->expected[i];
+}

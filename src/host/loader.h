@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program's shared object: opened, and checked before anything relies on it. */
+#ifndef TL_HOST_LOADER_H
+#define TL_HOST_LOADER_H
+
+#include <tasklens/program.h>
+
+struct tl_object {
+    void *handle; /* of dlopen; NULL for a program linked into the caller */
+    const struct tl_program *program;
+    char *path;    /* absolute; NULL if linked */
+    uint64_t hash; /* XXH3-64 of the file when it was loaded; 0 if linked */
+};
+
+/* Checks a program's tables. 0, or TL_ELOAD with one line that says what is wrong; `where` begins it. */
+int tl__program_check(const struct tl_program *program, const char *where, struct tl_error *reterr);
+/* Loads and checks. TL_ENOENT, TL_ELOAD, TL_EVERSION, TL_EIO, TL_ENOMEM. */
+int tl__object_open(const char *path, struct tl_object *ret_object, struct tl_error *reterr);
+void tl__object_close(struct tl_object *object);
+/* Copies the object's file to DIR/program/NAME.so, if the bytes are still those that were loaded. A linked one has
+ * nothing to copy. 0, TL_EIO, TL_ENOSPC. */
+int tl__object_keep(const struct tl_object *object, const char *dir, struct tl_error *reterr);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a launch to its results: the wait with its watchdogs, the recording's end, the outputs. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "host/worker_impl.h"
+
+/* How long a failed run's lanes get to end by themselves before what they hold is taken from memory. */
+#define FAILED_QUIESCE_NS UINT64_C(10000000000)
+
+void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_submitted)
+{
+    struct tl_chip *chip = run->worker->chip;
+
+    *ret_retired = tl__chip_peek(chip, run->status + offsetof(struct tl_run_status, retired));
+    *ret_submitted = tl__chip_peek(chip, run->status + offsetof(struct tl_run_status, submitted));
+}
+
+/* Time in which nothing moved and no lane waited for the host. */
+static uint64_t idle_ns(struct tl_run *run)
+{
+    struct tl_worker *w = run->worker;
+    uint64_t now = tl__now_ns(), retired, submitted, parked, idle;
+
+    tl__run_progress(run, &retired, &submitted);
+    parked = run->recording ? tl__engine_parked_ns(w->engine, run->epoch) : 0;
+    if (retired + submitted != run->seen_progress) {
+        run->seen_progress = retired + submitted;
+        run->idle_from_ns = now;
+        run->idle_parked_ns = parked;
+    }
+    idle = now - run->idle_from_ns;
+    parked -= run->idle_parked_ns < parked ? run->idle_parked_ns : parked;
+    return idle > parked ? idle - parked : 0;
+}
+
+/* The watchdog that is due after `idle`, or NULL; *ret_left_ns: until the next is. */
+static const char *due_watchdog(const struct tl_timeouts *t, uint64_t idle, uint64_t *ret_left_ns)
+{
+    uint64_t op = t->op_execute_us * 1000, sync = t->stream_sync_ms * 1000000;
+
+    if (idle >= op)
+        return "op-execute timeout (TASKLENS_OP_EXECUTE_TIMEOUT_US)";
+    if (idle >= sync)
+        return "stream-sync timeout (TASKLENS_STREAM_SYNC_TIMEOUT_MS)";
+    *ret_left_ns = (op < sync ? op : sync) - idle;
+    return NULL;
+}
+
+/* ---- How it ended ---- */
+
+static bool is_fault(int signal_number)
+{
+    return signal_number == SIGSEGV || signal_number == SIGBUS || signal_number == SIGFPE || signal_number == SIGILL ||
+           signal_number == SIGABRT;
+}
+
+/* The chip is gone. What it still wrote about itself says more than the way it ended. */
+static void settle_dead(struct tl_run *run)
+{
+    int signal_number;
+    const char *death = tl__chip_death(run->worker->chip, &signal_number);
+
+    run->dead = true;
+    if (run->end.code != 0) {
+        run->code = -(int)run->end.code;
+        (void)tl__fail(&run->error, run->code, "%s: %s", tl_strerror(run->code), run->end.message);
+    } else if (is_fault(signal_number)) {
+        run->code = tl__fail(&run->error, TL_ECRASH, "%s: the chip %s", tl_strerror(TL_ECRASH), death);
+    } else {
+        run->code = tl__fail(&run->error, TL_EDEVICE, "%s: it %s", tl_strerror(TL_EDEVICE), death);
+    }
+}
+
+static void settle_done(struct tl_run *run, int code)
+{
+    run->code = run->end.code != 0 ? -(int)run->end.code : code;
+    if (run->code != 0)
+        (void)tl__fail(&run->error, run->code, "%s", run->end.message[0] ? run->end.message : tl_strerror(run->code));
+}
+
+static void settle_timeout(struct tl_run *run, const char *watchdog)
+{
+    struct tl_worker *w = run->worker;
+
+    run->code = tl__fail(&run->error, TL_ETIMEDOUT,
+                         "the device was stopped by the %s: nothing happened for %" PRIu64 " ms, %" PRIu64
+                         " of %" PRIu64 " tasks retired",
+                         watchdog, (tl__now_ns() - run->idle_from_ns) / 1000000, (uint64_t)run->end.retired,
+                         (uint64_t)run->end.submitted);
+    run->dead = tl__chip_kill(w->chip) == 0;
+    if (!run->dead)
+        w->poisoned_epoch = run->epoch;
+}
+
+static void settle(struct tl_run *run, enum tl_chip_event event, int code, const char *watchdog)
+{
+    struct tl_worker *w = run->worker;
+
+    if (tl__chip_copy_out(w->chip, &run->end, run->status, sizeof(run->end)) != 0)
+        memset(&run->end, 0, sizeof(run->end));
+    run->end.message[sizeof(run->end.message) - 1] = '\0';
+    if (event == TL_CHIP_DEAD)
+        settle_dead(run);
+    else if (event == TL_CHIP_DONE)
+        settle_done(run, code);
+    else
+        settle_timeout(run, watchdog);
+    /* A kernel that hangs holds a thread of the chip: a process can be replaced, a thread cannot. */
+    if (run->code == TL_EHANG && w->opts.mode == TL_DEVICE_THREAD)
+        w->poisoned_epoch = run->epoch;
+    run->settled = true;
+    w->running = NULL;
+}
+
+int tl__run_settle(struct tl_run *run, uint64_t deadline_ns)
+{
+    struct tl_worker *w = run->worker;
+
+    while (!run->settled) {
+        uint64_t left = 0, now = tl__now_ns(), until;
+        const char *watchdog = due_watchdog(&w->timeouts, idle_ns(run), &left);
+        enum tl_chip_event event;
+        int code = 0;
+
+        until = left < TL_FOREVER - now ? now + left : TL_FOREVER;
+        event = tl__chip_wait(w->chip, watchdog != NULL ? now : until < deadline_ns ? until : deadline_ns, &code);
+        if (event != TL_CHIP_TIMEOUT || watchdog != NULL)
+            settle(run, event, code, watchdog);
+        else if (tl__now_ns() >= deadline_ns)
+            return TL_ETIMEDOUT;
+    }
+    return 0;
+}
+
+/* ---- The recording ---- */
+
+/* Brings in what the lanes hold. After a good run each lane ends by its mark, however slow the disk is; after a failed
+ * one a lane may have lost its owner, and then the device is stopped and its memory read. */
+static int collect(struct tl_run *run, struct tl_error *reterr)
+{
+    struct tl_worker *w = run->worker;
+    int rc;
+
+    if (!run->dead) {
+        rc = tl__engine_quiesce(w->engine, run->epoch, run->code == 0 ? TL_FOREVER : tl__now_ns() + FAILED_QUIESCE_NS);
+        if (rc != TL_ETIMEDOUT)
+            return rc == 0 ? 0 : tl__fail(reterr, rc, "the recording did not end: %s", tl_strerror(rc));
+        if (tl__chip_kill(w->chip) != 0)
+            w->poisoned_epoch = run->epoch;
+    }
+    return tl__engine_reconcile(w->engine, run->epoch, reterr);
+}
+
+static int end_recording(struct tl_run *run, struct tl_run_result *result, struct tl_error *reterr)
+{
+    struct tl_worker *w = run->worker;
+    struct tl_error collect_error = {0};
+    int collected = collect(run, &collect_error), rc;
+
+    rc = tl__engine_export(w->engine, run->epoch, run->code == 0 ? run->end.expected_dump : UINT64_MAX, result, reterr);
+    (void)snprintf(result->artifacts, sizeof(result->artifacts), "%s", run->prefix);
+    run->recording = false;
+    if (collected != 0) {
+        if (reterr != NULL)
+            *reterr = collect_error;
+        rc = collected;
+    }
+    return rc;
+}
+
+/* ---- Wait ---- */
+
+static int fetch_outputs(struct tl_run *run, struct tl_error *reterr)
+{
+    for (uint32_t i = 0; i < run->n_tensors; i++) {
+        int rc = run->tensors[i].role == TL_IN ? 0
+                                               : tl__chip_copy_out(run->worker->chip, run->tensors[i].data,
+                                                                   run->tensor_addr[i], run->tensor_bytes[i]);
+        if (rc != 0)
+            return tl__fail(reterr, rc, "cannot copy output %u back from the device: %s", i, tl_strerror(rc));
+    }
+    return 0;
+}
+
+void tl__run_free(struct tl_run *run)
+{
+    struct tl_worker *w = run->worker;
+    struct tl_run **at = &w->runs;
+
+    while (*at != run)
+        at = &(*at)->next;
+    *at = run->next;
+    if (w->running == run)
+        w->running = NULL;
+    if (w->poisoned_epoch == 0) { /* else a stuck kernel may still write there */
+        for (uint32_t i = 0; i < run->n_tensors; i++)
+            tl__chip_free(w->chip, run->tensor_addr[i]);
+        tl__chip_free(w->chip, run->block);
+    }
+    tl__free(run);
+}
+
+TL_API int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run_result *result,
+                          struct tl_error *reterr)
+{
+    struct tl_run_result unused;
+    struct tl_error record_error = {0};
+    int code;
+
+    if (result == NULL)
+        result = &unused;
+    memset(result, 0, sizeof(*result));
+    (void)tl__run_settle(run, TL_FOREVER);
+    result->tasks = run->end.retired;
+    result->wall_ns = run->end.wall_ns;
+    result->parked_ns = run->end.parked_ns;
+    if (run->code == 0)
+        run->code = fetch_outputs(run, &run->error);
+    result->run_code = run->code;
+    if (run->recording)
+        result->record_code = end_recording(run, result, &record_error);
+    /* A hung kernel still holds a thread of the chip. The next submit starts a new chip. */
+    if (run->code == TL_EHANG)
+        (void)tl__chip_kill(w->chip);
+    code = run->code != 0 ? run->code : result->record_code;
+    if (code != 0 && reterr != NULL)
+        *reterr = run->code != 0 ? run->error : record_error;
+    if (run->code != 0 && result->record_code != 0)
+        tl_log_warn("the recording of the failed run is incomplete: %s", record_error.msg);
+    tl__run_free(run);
+    return code;
+}
+
+TL_API int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
+                         uint32_t n_tensors, const int64_t *params, uint32_t n_params,
+                         const struct tl_run_config *config, struct tl_run_result *result, struct tl_error *reterr)
+{
+    struct tl_run *run;
+    int rc = tl_worker_submit(w, program, tensors, n_tensors, params, n_params, config, &run, reterr);
+
+    return rc != 0 ? rc : tl_worker_wait(w, run, result, reterr);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker's life, and what it keeps between runs: chip, transport, engine, programs. */
+#include "host/worker_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "base/error.h"
+
+/* Lists "a2a3sim, a5sim". */
+static void list_platforms(char *list, size_t size)
+{
+    const struct tl_arch *arch;
+
+    list[0] = '\0';
+    for (unsigned i = 0; (arch = tl__arch_at(i)) != NULL; i++)
+        (void)snprintf(list + strlen(list), size - strlen(list), "%s%ssim", i ? ", " : "", arch->name);
+}
+
+/* "a2a3sim" names the simulator of a2a3; "a2a3" a card, for which there is no driver in this build. */
+static int find_platform(const char *platform, const struct tl_arch **ret_arch, struct tl_error *reterr)
+{
+    char name[16] = "", known[120];
+    size_t n = platform != NULL ? strlen(platform) : 0;
+
+    if (platform != NULL && tl__arch_find(platform) != NULL)
+        return tl__fail(reterr, TL_ENOTSUP,
+                        "platform %s needs an NPU and its driver, which are not here; use the simulator %ssim",
+                        platform, platform);
+    if (n > 3 && n - 3 < sizeof(name) && strcmp(platform + n - 3, "sim") == 0) {
+        memcpy(name, platform, n - 3);
+        *ret_arch = tl__arch_find(name);
+        if (*ret_arch != NULL)
+            return 0;
+    }
+    list_platforms(known, sizeof(known));
+    return tl__fail(reterr, TL_EINVAL, "no platform \"%s\"; the platforms: %s", platform != NULL ? platform : "",
+                    known);
+}
+
+static int find_transport(struct tl_worker *w, struct tl_error *reterr)
+{
+    const char *name = w->opts.transport;
+
+    w->transport_kind = w->arch->transport;
+    if (name == NULL)
+        return 0;
+    if (strcmp(name, "mapped") == 0)
+        w->transport_kind = TL_TRANSPORT_MAPPED;
+    else if (strcmp(name, "copy") == 0)
+        w->transport_kind = TL_TRANSPORT_COPY;
+    else
+        return tl__fail(reterr, TL_EINVAL, "no transport \"%s\"; the transports: mapped, copy", name);
+    return 0;
+}
+
+/* What lies beyond the size that this library knows must be zero. */
+static int copy_opts(const struct tl_worker_opts *opts, struct tl_worker_opts *ret_opts, struct tl_error *reterr)
+{
+    const unsigned char *tail = (const unsigned char *)opts;
+
+    if (opts == NULL || opts->struct_size < sizeof(opts->struct_size))
+        return tl__fail(reterr, TL_EINVAL, "struct tl_worker_opts begins with its size: TL_WORKER_OPTS_INIT");
+    for (size_t i = sizeof(*opts); i < opts->struct_size; i++)
+        if (tail[i] != 0)
+            return tl__fail(reterr, TL_EVERSION, "struct tl_worker_opts asks for what this version does not know");
+    memset(ret_opts, 0, sizeof(*ret_opts));
+    memcpy(ret_opts, opts, opts->struct_size < sizeof(*ret_opts) ? opts->struct_size : sizeof(*ret_opts));
+    return 0;
+}
+
+static int transport_alloc(void *ctx, uint64_t bytes, uint64_t *ret_addr)
+{
+    struct tl_worker *w = ctx;
+
+    return tl__chip_alloc(w->chip, bytes, "recording", ret_addr, &w->alloc_error);
+}
+
+static void transport_free(void *ctx, uint64_t addr)
+{
+    struct tl_worker *w = ctx;
+
+    tl__chip_free(w->chip, addr);
+}
+
+static int open_transport(struct tl_worker *w, struct tl_error *reterr)
+{
+    struct tl_chip_view view;
+    struct tl_transport_desc desc;
+    int rc;
+
+    tl__chip_view(w->chip, &view);
+    memset(&desc, 0, sizeof(desc));
+    desc.memory_fd = view.memory_fd;
+    desc.mapping = view.mapping;
+    desc.shared = view.shared;
+    desc.bytes = view.bytes;
+    desc.bells = view.bells;
+    desc.alloc = transport_alloc;
+    desc.free = transport_free;
+    desc.ctx = w;
+    rc = tl__transport_init(&w->transport, w->transport_kind == TL_TRANSPORT_COPY ? "copy" : "mapped", &desc);
+    if (rc != 0)
+        return tl__fail(reterr, rc, "cannot set up the transport: %s", tl_strerror(rc));
+    w->transport_ready = true;
+    return 0;
+}
+
+TL_API int tl_worker_open(const struct tl_worker_opts *opts, struct tl_worker **ret_worker, struct tl_error *reterr)
+{
+    struct tl_worker *w = tl__alloc(1, sizeof(*w));
+    struct tl_chip_opts chip = {0};
+    int rc;
+
+    if (w == NULL)
+        return tl__fail(reterr, TL_ENOMEM, "no memory for a worker");
+    rc = copy_opts(opts, &w->opts, reterr);
+    if (rc == 0)
+        rc = find_platform(w->opts.platform, &w->arch, reterr);
+    if (rc == 0)
+        rc = find_transport(w, reterr);
+    if (rc != 0)
+        goto fail;
+    (void)snprintf(w->platform, sizeof(w->platform), "%s", w->opts.platform);
+    w->timeouts = tl__timeouts_read(false, NULL, NULL);
+    chip.arch = w->arch;
+    chip.mode = w->opts.mode == TL_DEVICE_THREAD ? TL_CHIP_THREAD : TL_CHIP_PROCESS;
+    chip.transport = w->transport_kind;
+    chip.memory_bytes = w->opts.memory_bytes;
+    chip.threads = w->opts.sim_threads;
+    chip.device_id = w->opts.device_id;
+    rc = tl__chip_open(&chip, &w->chip, reterr);
+    if (rc == 0)
+        rc = open_transport(w, reterr);
+    if (rc == 0) {
+        *ret_worker = w;
+        return 0;
+    }
+fail:
+    tl_worker_close(w);
+    return rc;
+}
+
+TL_API void tl_worker_close(struct tl_worker *w)
+{
+    struct tl_loaded *next;
+
+    if (w == NULL)
+        return;
+    if (w->poisoned_epoch == 0 && w->running != NULL && w->opts.mode == TL_DEVICE_THREAD)
+        (void)tl__run_settle(w->running, TL_FOREVER); /* a thread cannot be stopped, only waited for */
+    if (w->poisoned_epoch == 0 && w->running != NULL)
+        (void)tl__chip_kill(w->chip);
+    while (w->runs != NULL) {
+        if (w->runs->recording)
+            tl__engine_abandon(w->engine, w->runs->epoch);
+        tl__run_free(w->runs);
+    }
+    tl__engine_destroy(w->engine);
+    if (w->poisoned_epoch != 0 && w->opts.mode == TL_DEVICE_THREAD) {
+        tl__chip_close(w->chip, true);
+        return; /* the stuck kernel's code and memory have to stay */
+    }
+    if (w->transport_ready)
+        tl__transport_fini(&w->transport);
+    tl__chip_close(w->chip, false);
+    for (struct tl_loaded *l = w->loaded; l != NULL; l = next) {
+        next = l->next;
+        tl__object_close(&l->object);
+        tl__free(l);
+    }
+    tl__free(w);
+}
+
+/* Gives the object to the chip and to the worker's list. Takes it over, failed or not. */
+static int adopt(struct tl_worker *w, struct tl_object *object, struct tl_loaded **ret_loaded, struct tl_error *reterr)
+{
+    struct tl_loaded *l = tl__alloc(1, sizeof(*l));
+    int rc = l == NULL ? tl__fail(reterr, TL_ENOMEM, "no memory for a program") : tl__worker_revive(w, reterr);
+
+    if (rc == 0)
+        rc = tl__chip_load(w->chip, object->path, object->path == NULL ? object->program : NULL, &l->handle, reterr);
+    if (rc != 0) {
+        tl__object_close(object);
+        tl__free(l);
+        return rc;
+    }
+    l->worker = w;
+    l->object = *object;
+    l->next = w->loaded;
+    w->loaded = l;
+    *ret_loaded = l;
+    return 0;
+}
+
+TL_API int tl_worker_load(struct tl_worker *w, const char *path, struct tl_loaded **ret_loaded, struct tl_error *reterr)
+{
+    struct tl_object object;
+    int rc = tl__object_open(path, &object, reterr);
+
+    return rc != 0 ? rc : adopt(w, &object, ret_loaded, reterr);
+}
+
+TL_API int tl_worker_load_linked(struct tl_worker *w, const struct tl_program *program, struct tl_loaded **ret_loaded,
+                                 struct tl_error *reterr)
+{
+    struct tl_object object = {.program = program};
+    int rc;
+
+    if (w->opts.mode != TL_DEVICE_THREAD)
+        return tl__fail(reterr, TL_ENOTSUP,
+                        "a program linked into the caller needs the device mode thread; the chip is a process");
+    rc = tl__program_check(program, program->name != NULL ? program->name : "the linked program", reterr);
+    return rc != 0 ? rc : adopt(w, &object, ret_loaded, reterr);
+}
+
+TL_API const struct tl_program *tl_loaded_program(const struct tl_loaded *loaded)
+{
+    return loaded->object.program;
+}
+
+int tl__worker_revive(struct tl_worker *w, struct tl_error *reterr)
+{
+    int rc;
+
+    if (tl__chip_alive(w->chip))
+        return 0;
+    rc = tl__chip_restart(w->chip, reterr);
+    for (struct tl_loaded *l = w->loaded; rc == 0 && l != NULL; l = l->next)
+        rc = tl__chip_load(w->chip, l->object.path, NULL, &l->handle, reterr);
+    return rc;
+}
+
+bool tl__worker_poisoned(const struct tl_worker *w)
+{
+    return w->poisoned_epoch != 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a worker, for worker.c, submit.c and wait.c, and what `tasklens run` needs beyond the public calls. */
+#ifndef TL_HOST_WORKER_IMPL_H
+#define TL_HOST_WORKER_IMPL_H
+
+#include <stdbool.h>
+
+#include <tasklens/worker.h>
+
+#include "collect/engine.h"
+#include "host/loader.h"
+#include "host/timeouts.h"
+#include "sim/chip.h"
+#include "wire/launch.h"
+
+struct tl_loaded {
+    struct tl_worker *worker;
+    struct tl_object object;
+    uint32_t handle; /* on the chip that is running now */
+    struct tl_loaded *next;
+};
+
+/* One run, from submit to the end of wait. */
+struct tl_run {
+    struct tl_worker *worker;
+    struct tl_loaded *loaded;
+    uint32_t epoch;
+    struct tl_run_config config; /* its strings are the fields below */
+    char prefix[1024], case_name[64], program_hash[24];
+    bool recording;
+    uint64_t launch, status, block; /* device addresses; block: one allocation that holds launch, status and tables */
+    uint32_t n_tensors;
+    struct tl_host_tensor tensors[TL_MAX_PROGRAM_ARGS];
+    uint64_t tensor_addr[TL_MAX_PROGRAM_ARGS], tensor_bytes[TL_MAX_PROGRAM_ARGS];
+    /* The host's watchdog. */
+    uint64_t seen_progress, idle_from_ns, idle_parked_ns;
+    /* How the device ended it. */
+    bool settled, dead; /* dead: the chip is gone, what it left is to be reconciled */
+    int code;
+    struct tl_error error; /* of the run; code 0: none */
+    struct tl_run_status end;
+    struct tl_run *next;
+};
+
+struct tl_worker {
+    struct tl_worker_opts opts;
+    const struct tl_arch *arch;
+    enum tl_transport_kind transport_kind;
+    char platform[16];
+    struct tl_timeouts timeouts;
+    struct tl_chip *chip;
+    struct tl_transport transport;
+    bool transport_ready;
+    struct tl_engine *engine;    /* NULL until the first run with a diagnostic on */
+    struct tl_error alloc_error; /* of the transport's last failed allocation */
+    struct tl_loaded *loaded;
+    struct tl_run *runs;    /* not waited for yet */
+    struct tl_run *running; /* on the device; NULL: none */
+    uint64_t heap[TL_RINGS], heap_bytes[TL_RINGS];
+    uint32_t epoch;          /* of the last run */
+    uint32_t poisoned_epoch; /* the run that left a thread stuck; 0: none */
+};
+
+/* Brings a dead chip back with its programs. 0, or the chip's error. */
+int tl__worker_revive(struct tl_worker *w, struct tl_error *reterr);
+/* Waits until the device is done with the run, or until `deadline_ns`: TL_ETIMEDOUT. 0 says nothing of how it ended. */
+int tl__run_settle(struct tl_run *run, uint64_t deadline_ns);
+/* Tasks so far; figures for a progress line. */
+void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_submitted);
+/* Gives back the run's device memory and frees it. */
+void tl__run_free(struct tl_run *run);
+/* True if a hang left a thread of this process in a kernel: the caller should leave by _exit. */
+bool tl__worker_poisoned(const struct tl_worker *w);
+
+#endif
