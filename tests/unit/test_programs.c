@@ -126,6 +126,122 @@ static void layer_matches(void **state)
     serial_unload(l.handle);
 }
 
+static void graphs_match(void **state)
+{
+    static const char *const names[] = {"chain", "independent", "wavefront", "scopes", "spmd", "dtypes", "edge_views"};
+    const struct tl_setting chains[] = {{"n", 100}, {"width", 7}, {"scope_tasks", 9}};
+    const struct tl_setting grid[] = {{"n", 9}, {"width", 5}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct loaded l = load(names[i]);
+
+        for (uint32_t c = 0; c < (l.program->n_cases ? l.program->n_cases : 1); c++)
+            good_case(l.program, l.program->n_cases ? l.program->cases[c].name : NULL);
+        if (i == 0)
+            assert_int_equal(good_in_any_order(l.program, (struct serial_opts){.settings = chains, .n_settings = 3}),
+                             100);
+        if (i == 2)
+            assert_int_equal(good_in_any_order(l.program, (struct serial_opts){.settings = grid, .n_settings = 2}), 45);
+        serial_unload(l.handle);
+    }
+}
+
+static void many_dependencies_are_kept(void **state)
+{
+    const struct loaded l = load("many_deps");
+
+    (void)state;
+    assert_int_equal(good_case(l.program, NULL), 66);
+    good_run(l.program, &(struct serial_opts){.case_name = "646", .shuffle_seed = 5});
+    assert_int_equal(good_run(l.program, &(struct serial_opts){.case_name = "600000"}), 1025);
+    assert_int_equal(good_run(l.program, &(struct serial_opts){.case_name = "600000_tasks"}), 600001);
+    serial_unload(l.handle);
+}
+
+/* A run that goes through and comes out wrong, first at that element of its output. */
+static void wrong_result(const char *name, uint64_t differences, const char *where)
+{
+    const struct loaded l = load(name);
+    struct serial_run *run = NULL;
+    struct tl_error first = {0};
+
+    if (serial_run(l.program, NULL, &run))
+        fail_msg("%s: %s", name, run->error.msg);
+    assert_int_equal(serial_differences(l.program, run, &first), differences);
+    if (!strstr(first.msg, where))
+        fail_msg("%s: %s", name, first.msg);
+    serial_free(run);
+    serial_unload(l.handle);
+}
+
+/* nan_softmax: the infinite element becomes NaN; those beside it become 0, which is as good as what they should be. */
+static void faults_show_in_the_result(void **state)
+{
+    (void)state;
+    wrong_result("nan_softmax", 1, "probs element 37 is");
+    wrong_result("wrong_stride", 12, "out element 4 is 8, expected 104");
+    wrong_result("off_by_one", 8, "out element 96 is 3, expected 0");
+}
+
+/* A program that does not load, or a run that ends with this error. */
+static void refused(const char *name, const char *case_name, int code, const char *message)
+{
+    struct serial_run *run = NULL;
+    struct loaded l = {0};
+    struct tl_error err = {0};
+    char path[1024];
+
+    assert_true(snprintf(path, sizeof path, "%s/examples/%s.so", TL_TEST_BINARY_DIR, name) < (int)sizeof path);
+    if (serial_load(path, &l.handle, &l.program, &err) == 0) {
+        serial_run(l.program, &(struct serial_opts){.case_name = case_name}, &run);
+        err = run->error;
+    }
+    if (err.code != code || !strstr(err.msg, message))
+        fail_msg("%s: %d %s", name, err.code, err.msg);
+    serial_free(run);
+    serial_unload(l.handle);
+}
+
+static void faults_are_refused(void **state)
+{
+    (void)state;
+    refused("no_function", NULL, TL_ELOAD, "empty has no function");
+    refused("duplicate_func_id", NULL, TL_ELOAD, "first and second share func_id 3");
+    refused("scalar_before_tensor", NULL, TL_ELOAD, "mixed_up has a scalar before a tensor");
+    refused("bad_overlap", NULL, TL_EGRAPH, "overlaps an input");
+    refused("past_buffer", NULL, TL_EGRAPH, "reaches past its buffer");
+    refused("bad_args", "unknown_kernel", TL_EGRAPH, "func_id 77");
+    refused("bad_args", "wrong_core", TL_EGRAPH, "cube is for the other core type");
+    refused("bad_args", "empty_mix", TL_EGRAPH, "without a kernel");
+    refused("bad_args", "many_tensors", TL_ENOSPC, "argument 16");
+    refused("bad_args", "many_scalars", TL_ERANGE, "argument 32");
+    refused("bad_args", "mark_not_added", TL_ENOENT, "not found");
+    refused("bad_args", "not_allocated", TL_EGRAPH, "argument 1: is not allocated");
+    refused("bad_args", "unknown_dependency", TL_EGRAPH, "never submitted");
+    refused("bad_args", "open_scope", TL_EGRAPH, "1 scopes never ended");
+    refused("bad_args", "own_message", TL_EGRAPH, "this shape is not supported");
+}
+
+/* The same programs without their fault; the two that only a chip can run are at least programs. */
+static void faults_are_the_only_ones(void **state)
+{
+    const struct tl_setting beside = {"shift", 8}, inside = {"extra", 0};
+    struct loaded l = load("bad_overlap");
+
+    (void)state;
+    good_in_any_order(l.program, (struct serial_opts){.settings = &beside, .n_settings = 1});
+    serial_unload(l.handle);
+    l = load("past_buffer");
+    good_run(l.program, &(struct serial_opts){.settings = &inside, .n_settings = 1});
+    serial_unload(l.handle);
+    l = load("bad_args");
+    good_case(l.program, NULL);
+    serial_unload(l.handle);
+    serial_unload(load("spin").handle);
+    serial_unload(load("crash").handle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +249,11 @@ int main(void)
         cmocka_unit_test(bgemm_matches),
         cmocka_unit_test(paged_attention_matches),
         cmocka_unit_test(layer_matches),
+        cmocka_unit_test(graphs_match),
+        cmocka_unit_test(many_dependencies_are_kept),
+        cmocka_unit_test(faults_show_in_the_result),
+        cmocka_unit_test(faults_are_refused),
+        cmocka_unit_test(faults_are_the_only_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
