@@ -36,7 +36,7 @@ void tl__log(enum tl_log_level level, const char *format, ...)
 
         while (cut > 0 && ((unsigned char)line[cut] & 0xC0) == 0x80) /* never inside a UTF-8 character */
             cut--;
-        (void)strcpy(line + cut, "...");
+        memcpy(line + cut, "...", 4);
     }
     /* One call is one line, whatever a kernel's name or a file's path holds. */
     for (char *c = line; (c = strpbrk(c, "\r\n")) != NULL; c++)
