@@ -54,10 +54,11 @@ void tl__device_notify(struct tl_device *d)
 /* Wakes a sleeper only for work that this thread will not do at once itself. */
 static void share(struct tl_device *d)
 {
-    if (tl_load_rlx(&d->opts.bells->device.waiting) == 0) /* relaxed: a sleeper looks again after raising it */
+    tl_fence_full(); /* B2: what this step did before the look at `waiting`; pairs with B1 of tl__device_sleep */
+    if (tl_load_rlx(&d->opts.bells->device.waiting) == 0)
         return;
     if (tl__cores_todo(d, 2) || tl_load_rlx(&d->room_wanted) != 0)
-        tl__device_notify(d);
+        tl__bell_ring(&d->opts.bells->device);
 }
 
 bool tl__device_step(struct tl_device *d, unsigned hint)
@@ -99,12 +100,12 @@ static uint64_t wake_deadline(struct tl_device *d)
     return deadline;
 }
 
-void tl__device_sleep(struct tl_device *d, unsigned hint)
+void tl__device_sleep(struct tl_device *d, unsigned hint, bool (*look)(void *arg), void *arg)
 {
     struct tl_bell *bell = &d->opts.bells->device;
     uint32_t ticket = tl__bell_arm(bell); /* B1 */
 
-    if (!step_all(d, hint)) {
+    if (!step_all(d, hint) && (look == NULL || !look(arg))) {
         check_over(d);
         if (!over(d))
             (void)tl__bell_sleep(bell, ticket, wake_deadline(d));
@@ -124,7 +125,7 @@ void tl__device_work(struct tl_device *d, unsigned hint)
             tl__relax();
         } else {
             dry = 0;
-            tl__device_sleep(d, hint);
+            tl__device_sleep(d, hint, NULL, NULL);
         }
     }
 }

@@ -186,8 +186,9 @@ int tl__device_run(struct tl_device *d, uint64_t launch, const struct tl_program
 void tl__device_fail(struct tl_device *d, int code, const char *text);
 /* Steps every role once, as far as each goes without waiting. True if anything moved. Any thread of the run. */
 bool tl__device_step(struct tl_device *d, unsigned hint);
-/* Sleeps until the bell rings or a parked lane must look again; looks once more before. Any thread of the run. */
-void tl__device_sleep(struct tl_device *d, unsigned hint);
+/* Sleeps until the bell rings or a parked lane must look again. Once `waiting` is raised it steps every role and asks
+ * `look` (NULL: nothing else) for what the caller waits for; either keeps it awake. Any thread of the run. */
+void tl__device_sleep(struct tl_device *d, unsigned hint, bool (*look)(void *arg), void *arg);
 /* Wakes a sleeping thread if there is one. */
 void tl__device_notify(struct tl_device *d);
 uint64_t tl__device_retired(struct tl_device *d);

@@ -76,24 +76,43 @@ static int deadlock(struct tl_orch *o, const struct tl_lack *lack)
     return TL_EDEADLOCK;
 }
 
+/* Changes whenever a ring gives something back. */
+static uint32_t tails_of(const struct tl_orch *o)
+{
+    uint32_t sum = 0;
+
+    for (unsigned i = 0; i < TL_GRAPH_RINGS; i++)
+        sum += o->device->rings[i].tail;
+    return sum;
+}
+
+/* What ends the wait: something can be taken back, or nothing ever will. */
+static bool room_may_be(void *arg)
+{
+    struct tl_orch *o = arg;
+
+    return all_retired(o) || tl__reclaim(o) || tl_load_rlx(&o->device->failed) != 0;
+}
+
 /* Waits, stepping the other roles, until something was taken back. */
 static int wait_for_room(struct tl_orch *o, const struct tl_lack *lack)
 {
     struct tl_device *d = o->device;
     bool retired;
 
-    for (;;) {
+    for (uint32_t tails = tails_of(o);;) {
         if (tl_load_rlx(&d->failed) != 0) /* relaxed: looked at again */
             return TL_EGRAPH;
         retired = all_retired(o); /* before the reclaim, which then sees all that it can ever see */
-        if (tl__reclaim(o))
+        (void)tl__reclaim(o);
+        if (tails_of(o) != tails)
             return 0;
         if (retired || o->policy->build_first)
             return deadlock(o, lack);
         if (tl__device_step(d, 0))
             continue;
         tl_store_rlx(&d->room_wanted, 1); /* relaxed: the sleep's fence orders it */
-        tl__device_sleep(d, 0);
+        tl__device_sleep(d, 0, room_may_be, o);
         tl_store_rlx(&d->room_wanted, 0);
     }
 }
