@@ -75,9 +75,11 @@ static int carve_check(const struct tl_graph *g, const struct carve *c, struct t
 {
     if (c->sum > c->size)
         return lacking(g, plan, TL_RESOURCE_HEAP, c->sum, c->sum, reterr);
-    if (c->head - c->tail > c->size)
-        return lacking(g, plan, TL_RESOURCE_HEAP, c->sum, c->head - g->rings[plan->ring].heap_head, reterr);
-    return 0;
+    if (c->head - c->tail <= c->size)
+        return 0;
+    /* What is left at the heap's end is lost to a buffer that begins at its start; an image has no next turn. */
+    return lacking(g, plan, TL_RESOURCE_HEAP, c->sum,
+                   g->opts.recycle ? c->head - g->rings[plan->ring].heap_head : c->sum, reterr);
 }
 
 static int begin_plan(const struct tl_graph *g, struct tl_plan *plan, struct tl_error *reterr)

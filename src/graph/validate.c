@@ -63,7 +63,7 @@ static int check_added(const struct tl_graph *g, const struct tl_task_args *args
     case TL_EINVAL:
         return tl__graph_refuse(g, reterr, "tensor %d is NULL", args->error_index);
     case TL_ENOSPC:
-        return tl__graph_refuse(g, reterr, "more than %d tensors; pack some into one buffer and pass views' offsets",
+        return tl__graph_refuse(g, reterr, "more than %d tensors; put some into one buffer and pass one tensor",
                                 TL_MAX_TENSORS);
     case TL_ERANGE:
         return tl__graph_refuse(g, reterr, "more than %d scalars; pass the rest in a tensor", TL_MAX_SCALARS);
