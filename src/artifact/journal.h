@@ -46,6 +46,7 @@ struct tl_journal_run {
     uint32_t records_per_buffer;
     uint32_t lane_count; /* per stream at most */
     struct tl_journal_stream streams[TL_JOURNAL_MAX_STREAMS];
+    uint32_t reserved; /* 0 */
 };
 
 enum tl_journal_kind {
@@ -100,6 +101,9 @@ struct tl_journal_reader; /* made by tl__journal_open, ended by tl__journal_read
 /* Opens `path` (the file itself). TL_ENOENT; TL_EPARSE: not a journal, or its header is damaged; TL_EVERSION: needs a
  * newer reader; TL_EIO; TL_ENOMEM. */
 int tl__journal_open(const char *path, struct tl_journal_reader **ret_reader, struct tl_error *reterr);
+/* The same over an image in memory, borrowed until the reader is closed, 8-byte aligned. `name` stands in messages. */
+int tl__journal_open_memory(const void *image, size_t size, const char *name, struct tl_journal_reader **ret_reader,
+                            struct tl_error *reterr);
 /* The reader's. */
 const struct tl_journal_run *tl__journal_run(const struct tl_journal_reader *reader);
 /* 1 and *ret_block set, 0 at the end (see the report), TL_ENOMEM. */

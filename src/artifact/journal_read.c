@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a journal: as far as it is good, and no further. The file may end anywhere (its writer was killed), and its
+ * end may be zeros (the machine lost power): both are a torn tail. A whole block that is not what it says is
+ * corruption; what follows it cannot be trusted, because nothing says where the next block starts.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "artifact/journal_format.h"
+#include "base/env.h"
+#include "base/error.h"
+#include "base/hash.h"
+
+/* What makes two blocks the same buffer. */
+struct key {
+    uint64_t where; /* kind, stream, lane, epoch; 0 marks a free slot, which no kind makes */
+    uint32_t seq;
+};
+
+struct tl_journal_reader {
+    struct tl_journal_run run;
+    struct tl_journal_report report;
+    const uint8_t *image;
+    uint64_t size, at;
+    bool mapped, ended;
+    struct key *keys; /* open addressing, at most half full */
+    uint64_t key_count, key_capacity;
+};
+
+/* ---- the header ---- */
+
+static int read_header(struct tl_journal_reader *r, const char *name, struct tl_error *reterr)
+{
+    struct tl_journal_header header;
+    uint64_t body;
+
+    if (r->size < offsetof(struct tl_journal_header, run))
+        return tl__fail(reterr, TL_EPARSE, "%s: not a journal: only %llu bytes", name, (unsigned long long)r->size);
+    memset(&header, 0, sizeof(header));
+    memcpy(&header, r->image, r->size < sizeof(header) ? (size_t)r->size : sizeof(header));
+    if (memcmp(header.magic, TL_JOURNAL_MAGIC, sizeof(header.magic)) != 0)
+        return tl__fail(reterr, TL_EPARSE, "%s: not a journal", name);
+    if (header.byte_order != TL_JOURNAL_BYTE_ORDER)
+        return tl__fail(reterr, TL_ENOTSUP, "%s: written in another byte order", name);
+    if (header.min_reader_version > TL_JOURNAL_VERSION)
+        return tl__fail(reterr, TL_EVERSION, "%s: needs a reader of version %u or later, this one is %d", name,
+                        header.min_reader_version, TL_JOURNAL_VERSION);
+    if (header.header_bytes < sizeof(header) || header.header_bytes > TL_JOURNAL_HEADER_MAX ||
+        header.header_bytes % 8 != 0 || header.header_bytes > r->size)
+        return tl__fail(reterr, TL_EPARSE, "%s: the header is cut or damaged", name);
+    body = header.header_bytes - offsetof(struct tl_journal_header, run);
+    if (header.checksum != tl__hash64(r->image + offsetof(struct tl_journal_header, run), (size_t)body))
+        return tl__fail(reterr, TL_EPARSE, "%s: the header is damaged (checksum)", name);
+    r->run = header.run;
+    if (r->run.stream_count > TL_JOURNAL_MAX_STREAMS)
+        return tl__fail(reterr, TL_EPARSE, "%s: %u streams in the header", name, r->run.stream_count);
+    /* Texts end, whoever wrote them. */
+    r->run.program[sizeof(r->run.program) - 1] = 0;
+    r->run.case_name[sizeof(r->run.case_name) - 1] = 0;
+    r->run.platform[sizeof(r->run.platform) - 1] = 0;
+    r->run.runtime[sizeof(r->run.runtime) - 1] = 0;
+    for (unsigned i = 0; i < TL_JOURNAL_MAX_STREAMS; i++)
+        r->run.streams[i].name[sizeof(r->run.streams[i].name) - 1] = 0;
+    r->at = header.header_bytes;
+    r->report.bytes_good = r->at;
+    return 0;
+}
+
+int tl__journal_open_memory(const void *image, size_t size, const char *name, struct tl_journal_reader **ret_reader,
+                            struct tl_error *reterr)
+{
+    struct tl_journal_reader *r = tl__alloc(1, sizeof(*r));
+    int code;
+
+    if (r == NULL)
+        return tl__fail(reterr, TL_ENOMEM, "%s: out of memory", name);
+    r->image = image;
+    r->size = size;
+    code = read_header(r, name, reterr);
+    if (code != 0) {
+        tl__journal_reader_close(r);
+        return code;
+    }
+    *ret_reader = r;
+    return 0;
+}
+
+int tl__journal_open(const char *path, struct tl_journal_reader **ret_reader, struct tl_error *reterr)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0, code;
+    struct stat st;
+    void *map = NULL;
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        err = errno;
+    else if (!S_ISREG(st.st_mode))
+        err = EINVAL;
+    else if (st.st_size > 0 && (map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
+        err = errno;
+    if (fd >= 0)
+        (void)close(fd);
+    if (err != 0)
+        return tl__fail(reterr, tl__code_of_errno(err), "%s: cannot open: %s", path, strerror(err));
+    if (map == NULL)
+        return tl__fail(reterr, TL_EPARSE, "%s: not a journal: it is empty", path);
+    code = tl__journal_open_memory(map, (size_t)st.st_size, path, ret_reader, reterr);
+    if (code != 0)
+        (void)munmap(map, (size_t)st.st_size);
+    else
+        (*ret_reader)->mapped = true;
+    return code;
+}
+
+void tl__journal_reader_close(struct tl_journal_reader *r)
+{
+    if (r == NULL)
+        return;
+    if (r->mapped)
+        (void)munmap((void *)(uintptr_t)r->image, (size_t)r->size);
+    tl__free(r->keys);
+    tl__free(r);
+}
+
+const struct tl_journal_run *tl__journal_run(const struct tl_journal_reader *r)
+{
+    return &r->run;
+}
+
+const struct tl_journal_report *tl__journal_report(const struct tl_journal_reader *r)
+{
+    return &r->report;
+}
+
+/* ---- duplicates ---- */
+
+static uint64_t slot_of(const struct tl_journal_reader *r, struct key key)
+{
+    uint64_t mixed = (key.where ^ ((uint64_t)key.seq << 20 | key.seq)) * 0x9e3779b97f4a7c15ull;
+    uint64_t slot = (mixed >> 32) & (r->key_capacity - 1);
+
+    while (r->keys[slot].where != 0 && (r->keys[slot].where != key.where || r->keys[slot].seq != key.seq))
+        slot = (slot + 1) & (r->key_capacity - 1);
+    return slot;
+}
+
+static int grow_keys(struct tl_journal_reader *r)
+{
+    struct key *old = r->keys;
+    uint64_t old_capacity = r->key_capacity, capacity = old_capacity == 0 ? 256 : old_capacity * 2;
+    struct key *grown = tl__alloc((size_t)capacity, sizeof(*grown));
+
+    if (grown == NULL)
+        return TL_ENOMEM;
+    r->keys = grown;
+    r->key_capacity = capacity;
+    for (uint64_t i = 0; i < old_capacity; i++)
+        if (old[i].where != 0)
+            r->keys[slot_of(r, old[i])] = old[i];
+    tl__free(old);
+    return 0;
+}
+
+/* 1: seen before; 0: new, and noted; TL_ENOMEM. */
+static int note_key(struct tl_journal_reader *r, const struct tl_journal_block_header *h)
+{
+    struct key key = {(uint64_t)h->kind << 56 | (uint64_t)h->stream << 48 | (uint64_t)h->lane << 32 | h->epoch, h->seq};
+    uint64_t slot;
+
+    if (r->key_count * 2 >= r->key_capacity && grow_keys(r) != 0)
+        return TL_ENOMEM;
+    slot = slot_of(r, key);
+    if (r->keys[slot].where != 0)
+        return 1;
+    r->keys[slot] = key;
+    r->key_count++;
+    return 0;
+}
+
+/* ---- blocks ---- */
+
+static bool zeros_to_the_end(const struct tl_journal_reader *r)
+{
+    for (uint64_t i = r->at; i < r->size; i++)
+        if (r->image[i] != 0)
+            return false;
+    return true;
+}
+
+/* Reading ends here. Always 0. */
+static int stop(struct tl_journal_reader *r, bool torn, const char *why)
+{
+    struct tl_journal_report *report = &r->report;
+
+    r->ended = true;
+    report->bytes_dropped = r->size - r->at;
+    report->torn = torn;
+    report->corrupt = !torn;
+    (void)snprintf(report->reason, sizeof(report->reason), "%s at byte %llu, %llu bytes dropped", why,
+                   (unsigned long long)r->at, (unsigned long long)report->bytes_dropped);
+    return 0;
+}
+
+static const char *header_fault(const struct tl_journal_reader *r, const struct tl_journal_block_header *h)
+{
+    uint64_t body;
+
+    if (h->kind != TL_JOURNAL_RECORDS && h->kind != TL_JOURNAL_END)
+        return "a block of unknown kind";
+    if (h->stream >= r->run.stream_count || h->record_bytes != r->run.streams[h->stream].record_bytes ||
+        h->record_bytes == 0)
+        return "a block of an unknown stream";
+    body = h->kind == TL_JOURNAL_END ? sizeof(struct tl_journal_end)
+                                     : (uint64_t)h->count * (h->record_bytes + (h->has_bin_offsets != 0 ? 8ull : 0));
+    if (((body + 7) & ~(uint64_t)7) != h->body_bytes || (h->kind == TL_JOURNAL_END && h->count != 0))
+        return "a block whose size and count disagree";
+    return NULL;
+}
+
+static void hand_out(const struct tl_journal_block_header *h, const uint8_t *body, struct tl_journal_block *block)
+{
+    memset(block, 0, sizeof(*block));
+    block->kind = h->kind;
+    block->stream = h->stream;
+    block->lane = h->lane;
+    block->seq = h->seq;
+    block->epoch = h->epoch;
+    block->count = h->count;
+    if (h->kind == TL_JOURNAL_END) {
+        struct tl_journal_end end;
+
+        memcpy(&end, body, sizeof(end));
+        block->attempted = end.attempted;
+        block->parked_ns = end.parked_ns;
+        memcpy(block->losses, end.losses, sizeof(end.losses));
+        return;
+    }
+    /* Blocks and bodies start at multiples of 8 of an aligned image. */
+    if (h->has_bin_offsets != 0)
+        block->bin_offsets = (const uint64_t *)(const void *)body;
+    block->records = body + (h->has_bin_offsets != 0 ? (size_t)h->count * 8 : 0);
+}
+
+/* One block: 1 handed out, 2 a duplicate passed over, 0 the end, TL_ENOMEM. */
+static int step(struct tl_journal_reader *r, struct tl_journal_block *ret_block)
+{
+    struct tl_journal_block_header h;
+    uint64_t left = r->size - r->at;
+    const uint8_t *block = r->image + r->at;
+    const char *fault;
+    int seen;
+
+    if (left == 0) {
+        r->ended = true;
+        return 0;
+    }
+    if (left < sizeof(h))
+        return stop(r, true, "the file ends inside a block");
+    memcpy(&h, block, sizeof(h));
+    if (h.magic != TL_JOURNAL_BLOCK_MAGIC ||
+        h.header_checksum !=
+            (uint32_t)tl__hash64(block + TL_JOURNAL_CHECKED_FROM, sizeof(h) - TL_JOURNAL_CHECKED_FROM)) {
+        bool torn = h.magic == 0 && zeros_to_the_end(r);
+
+        return stop(r, torn, torn ? "the file ends in zeros" : "a damaged block header");
+    }
+    fault = header_fault(r, &h);
+    if (fault != NULL)
+        return stop(r, false, fault);
+    if (h.body_bytes > left - sizeof(h))
+        return stop(r, true, "the file ends inside a block");
+    if (h.checksum !=
+        tl__hash64(block + TL_JOURNAL_CHECKED_FROM, sizeof(h) + (size_t)h.body_bytes - TL_JOURNAL_CHECKED_FROM))
+        return stop(r, false, "a damaged block");
+    seen = note_key(r, &h);
+    if (seen < 0)
+        return seen;
+    r->at += sizeof(h) + h.body_bytes;
+    r->report.bytes_good = r->at;
+    if (seen != 0) {
+        r->report.duplicates++;
+        return 2;
+    }
+    r->report.blocks++;
+    hand_out(&h, block + sizeof(h), ret_block);
+    return 1;
+}
+
+int tl__journal_next(struct tl_journal_reader *r, struct tl_journal_block *ret_block)
+{
+    int code = 2;
+
+    while (code == 2 && !r->ended)
+        code = step(r, ret_block);
+    return code == 2 ? 0 : code;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is appended comes back; a torn tail, damage and duplicates are found and counted. */
+#include "unit/artifact_fixture.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "artifact/journal_format.h"
+#include "base/hash.h"
+
+#define RECORD_BYTES 20 /* not a multiple of 8: the body is padded */
+
+static struct tl_journal_run test_run(void)
+{
+    struct tl_journal_run run = {
+        .program = "vector_add",
+        .case_name = "small",
+        .platform = "a2a3sim",
+        .runtime = "tensormap_and_ringbuffer",
+        .start_unix_ns = 123456789,
+        .clock_freq_hz = 50000000,
+        .arena_bytes = 1 << 27,
+        .epoch = 3,
+        .dump_level = 2,
+        .dump_hash = 1,
+        .stream_count = 2,
+        .records_per_buffer = 256,
+        .lane_count = 4,
+        .streams = {{"args_dump", RECORD_BYTES, 1}, {"pmu", 8, 5}},
+    };
+
+    return run;
+}
+
+static uint8_t records[64 * RECORD_BYTES];
+static uint64_t offsets[64];
+
+static struct tl_journal_block test_block(uint16_t lane, uint32_t seq, uint32_t count)
+{
+    struct tl_journal_block b = {
+        .kind = TL_JOURNAL_RECORDS,
+        .stream = 0,
+        .lane = lane,
+        .seq = seq,
+        .epoch = 3,
+        .count = count,
+        .bin_offsets = offsets,
+        .records = records,
+    };
+
+    for (unsigned i = 0; i < sizeof(records); i++)
+        records[i] = (uint8_t)(i * 7 + seq);
+    for (unsigned i = 0; i < 64; i++)
+        offsets[i] = i % 3 == 0 ? TL_JOURNAL_NO_BIN : i * 1000 + seq;
+    return b;
+}
+
+static struct tl_journal_writer *create(void)
+{
+    struct tl_journal_run run = test_run();
+    struct tl_journal_writer *w = NULL;
+    struct tl_error err = {0};
+
+    assert_int_equal(tl__journal_create(fixture_dir, &run, &w, &err), 0);
+    return w;
+}
+
+/* A journal of three blocks and an end mark: its bytes and where each block starts. */
+static char *write_four(size_t *ret_size, uint64_t starts[5])
+{
+    struct tl_journal_writer *w = create();
+    struct tl_journal_block b;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        starts[i] = tl__journal_bytes(w);
+        b = test_block(1, i, 5 + i);
+        assert_int_equal(tl__journal_append(w, &b), 0);
+    }
+    starts[3] = tl__journal_bytes(w);
+    b = (struct tl_journal_block){
+        .kind = TL_JOURNAL_END, .lane = 1, .seq = 3, .epoch = 3, .attempted = 20, .parked_ns = 7};
+    b.losses[2] = 2;
+    assert_int_equal(tl__journal_append(w, &b), 0);
+    starts[4] = tl__journal_bytes(w);
+    tl__journal_close(w, false);
+    return fixture_read(TL_JOURNAL_NAME, ret_size);
+}
+
+static void what_went_in_comes_out(void **state)
+{
+    struct tl_journal_writer *w = create();
+    struct tl_journal_run run = test_run();
+    struct tl_journal_reader *r = NULL;
+    struct tl_journal_block b, got;
+    struct tl_error err = {0};
+    uint8_t small[24] = "abcdefghijklmnopqrstuvw";
+
+    (void)state;
+    assert_int_equal(tl__journal_create(fixture_dir, &run, &(struct tl_journal_writer *){NULL}, &err), TL_EEXIST);
+    for (uint32_t i = 0; i < 300; i++) {
+        b = test_block((uint16_t)(i % 4), i / 4, i % 65);
+        assert_int_equal(tl__journal_append(w, &b), 0);
+    }
+    b = (struct tl_journal_block){.kind = TL_JOURNAL_RECORDS, .stream = 1, .epoch = 3, .count = 3, .records = small};
+    assert_int_equal(tl__journal_append(w, &b), 0);
+    b = (struct tl_journal_block){
+        .kind = TL_JOURNAL_END, .stream = 1, .seq = 9, .epoch = 3, .attempted = 11, .parked_ns = 5};
+    b.losses[TL_JOURNAL_MAX_LOSSES - 1] = 8;
+    assert_int_equal(tl__journal_append(w, &b), 0);
+    tl__journal_close(w, false);
+
+    assert_int_equal(tl__journal_open(fixture_path(TL_JOURNAL_NAME), &r, &err), 0);
+    assert_memory_equal(tl__journal_run(r), &run, sizeof(run));
+    for (uint32_t i = 0; i < 300; i++) {
+        b = test_block((uint16_t)(i % 4), i / 4, i % 65);
+        assert_int_equal(tl__journal_next(r, &got), 1);
+        assert_int_equal(got.kind, TL_JOURNAL_RECORDS);
+        assert_int_equal(got.lane, b.lane);
+        assert_int_equal(got.seq, b.seq);
+        assert_int_equal(got.epoch, 3);
+        assert_int_equal(got.count, b.count);
+        assert_memory_equal(got.records, b.records, b.count * RECORD_BYTES);
+        assert_memory_equal(got.bin_offsets, b.bin_offsets, b.count * sizeof(uint64_t));
+    }
+    assert_int_equal(tl__journal_next(r, &got), 1);
+    assert_null(got.bin_offsets);
+    assert_int_equal(got.stream, 1);
+    assert_memory_equal(got.records, small, 24);
+    assert_int_equal(tl__journal_next(r, &got), 1);
+    assert_int_equal(got.kind, TL_JOURNAL_END);
+    assert_int_equal(got.attempted, 11);
+    assert_int_equal(got.parked_ns, 5);
+    assert_int_equal(got.losses[TL_JOURNAL_MAX_LOSSES - 1], 8);
+    assert_int_equal(tl__journal_next(r, &got), 0);
+    assert_int_equal(tl__journal_next(r, &got), 0);
+    assert_int_equal(tl__journal_report(r)->blocks, 302);
+    assert_int_equal(tl__journal_report(r)->bytes_dropped, 0);
+    assert_string_equal(tl__journal_report(r)->reason, "");
+    tl__journal_reader_close(r);
+}
+
+static void duplicates_are_dropped(void **state)
+{
+    struct tl_journal_writer *w = create();
+    struct tl_journal_reader *r = NULL;
+    struct tl_journal_block b, got;
+    struct tl_error err = {0};
+    unsigned blocks = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 2000; i++) {
+        b = test_block((uint16_t)(i % 2), i % 500, 1); /* (lane, seq) comes four times */
+        b.epoch = 3 + i / 1000;                        /* of which two are another epoch's */
+        assert_int_equal(tl__journal_append(w, &b), 0);
+    }
+    b = (struct tl_journal_block){.kind = TL_JOURNAL_END, .lane = 1, .seq = 1, .epoch = 3}; /* another kind */
+    assert_int_equal(tl__journal_append(w, &b), 0);
+    tl__journal_close(w, false);
+    assert_int_equal(tl__journal_open(fixture_path(TL_JOURNAL_NAME), &r, &err), 0);
+    while (tl__journal_next(r, &got) == 1)
+        blocks++;
+    assert_int_equal(blocks, 1001);
+    assert_int_equal(tl__journal_report(r)->duplicates, 1000);
+    assert_false(tl__journal_report(r)->corrupt);
+    tl__journal_reader_close(r);
+}
+
+/* Blocks that can be read of an image, and how the reading ended. */
+static unsigned count_blocks(const char *bytes, size_t size, struct tl_journal_report *ret_report)
+{
+    struct tl_journal_reader *r = NULL;
+    struct tl_journal_block got;
+    struct tl_error err = {0};
+    unsigned blocks = 0;
+
+    assert_int_equal(tl__journal_open_memory(bytes, size, "image", &r, &err), 0);
+    while (tl__journal_next(r, &got) == 1)
+        blocks++;
+    *ret_report = *tl__journal_report(r);
+    tl__journal_reader_close(r);
+    return blocks;
+}
+
+static void a_torn_tail_costs_only_itself(void **state)
+{
+    struct tl_journal_report report;
+    uint64_t starts[5];
+    size_t size;
+    char *bytes = write_four(&size, starts);
+
+    (void)state;
+    assert_int_equal(size, starts[4]);
+    for (size_t cut = sizeof(struct tl_journal_header); cut <= size; cut++) {
+        unsigned whole = 0;
+
+        while (whole < 4 && starts[whole + 1] <= cut)
+            whole++;
+        assert_int_equal(count_blocks(bytes, cut, &report), whole);
+        assert_int_equal(report.bytes_good, starts[whole]);
+        assert_int_equal(report.bytes_dropped, cut - starts[whole]);
+        assert_int_equal(report.torn, cut != starts[whole]);
+        assert_false(report.corrupt);
+    }
+    /* A tail of zeros, as a lost power leaves it. */
+    memset(bytes + starts[2], 0, size - starts[2]);
+    assert_int_equal(count_blocks(bytes, size, &report), 2);
+    assert_true(report.torn);
+    assert_int_equal(report.bytes_dropped, size - starts[2]);
+    free(bytes);
+}
+
+static void any_changed_byte_is_found(void **state)
+{
+    struct tl_journal_report report;
+    uint64_t starts[5];
+    size_t size;
+    char *bytes = write_four(&size, starts);
+
+    (void)state;
+    for (size_t i = starts[1]; i < starts[2]; i++) {
+        bytes[i] ^= 0x10;
+        assert_int_equal(count_blocks(bytes, size, &report), 1);
+        assert_true(report.corrupt);
+        assert_false(report.torn);
+        assert_int_equal(report.bytes_dropped, size - starts[1]);
+        assert_true(strlen(report.reason) > 10);
+        bytes[i] ^= 0x10;
+    }
+    assert_int_equal(count_blocks(bytes, size, &report), 4);
+    free(bytes);
+}
+
+static void a_consistent_lie_is_found(void **state)
+{
+    struct tl_journal_report report;
+    struct tl_journal_block_header h;
+    uint64_t starts[5];
+    size_t size;
+    char *bytes = write_four(&size, starts), *block = bytes + starts[1];
+    static const struct {
+        size_t offset;
+        uint8_t value;
+    } lies[] = {
+        {offsetof(struct tl_journal_block_header, kind), 3},
+        {offsetof(struct tl_journal_block_header, stream), 1},
+        {offsetof(struct tl_journal_block_header, stream), 9},
+        {offsetof(struct tl_journal_block_header, count), 200},
+        {offsetof(struct tl_journal_block_header, kind), TL_JOURNAL_END},
+        {offsetof(struct tl_journal_block_header, has_bin_offsets), 0},
+        {offsetof(struct tl_journal_block_header, body_bytes), 8},
+    };
+
+    (void)state;
+    memcpy(&h, block, sizeof(h));
+    for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+        struct tl_journal_block_header lie = h;
+        size_t total = sizeof(h) + (size_t)h.body_bytes;
+
+        ((uint8_t *)&lie)[lies[i].offset] = lies[i].value;
+        memcpy(block, &lie, sizeof(lie));
+        lie.header_checksum =
+            (uint32_t)tl__hash64(block + TL_JOURNAL_CHECKED_FROM, sizeof(h) - TL_JOURNAL_CHECKED_FROM);
+        lie.checksum = tl__hash64(block + TL_JOURNAL_CHECKED_FROM, total - TL_JOURNAL_CHECKED_FROM);
+        memcpy(block, &lie, sizeof(lie));
+        assert_int_equal(count_blocks(bytes, size, &report), 1);
+        assert_true(report.corrupt);
+    }
+    free(bytes);
+}
+
+static void damaged_headers_are_refused(void **state)
+{
+    uint64_t starts[5];
+    size_t size;
+    char *bytes = write_four(&size, starts);
+    struct tl_journal_header *h = (struct tl_journal_header *)(void *)bytes, good = *h;
+    struct tl_journal_reader *r = NULL;
+    struct tl_error err = {0};
+
+    (void)state;
+    for (size_t cut = 0; cut < sizeof(*h); cut++)
+        assert_int_equal(tl__journal_open_memory(bytes, cut, "image", &r, &err), TL_EPARSE);
+    h->magic[0] = 'X';
+    assert_int_equal(tl__journal_open_memory(bytes, size, "image", &r, &err), TL_EPARSE);
+    *h = good;
+    h->byte_order = 0x04030201;
+    assert_int_equal(tl__journal_open_memory(bytes, size, "image", &r, &err), TL_ENOTSUP);
+    *h = good;
+    h->min_reader_version = 2;
+    assert_int_equal(tl__journal_open_memory(bytes, size, "image", &r, &err), TL_EVERSION);
+    *h = good;
+    h->header_bytes = 8;
+    assert_int_equal(tl__journal_open_memory(bytes, size, "image", &r, &err), TL_EPARSE);
+    *h = good;
+    h->run.epoch++;
+    assert_int_equal(tl__journal_open_memory(bytes, size, "image", &r, &err), TL_EPARSE);
+    *h = good;
+    h->run.stream_count = 17;
+    h->checksum = tl__hash64(&h->run, sizeof(h->run));
+    assert_int_equal(tl__journal_open_memory(bytes, size, "image", &r, &err), TL_EPARSE);
+    *h = good;
+    /* A newer writer that this reader still understands. */
+    h->version = 7;
+    assert_int_equal(tl__journal_open_memory(bytes, size, "image", &r, &err), 0);
+    tl__journal_reader_close(r);
+    free(bytes);
+
+    assert_int_equal(tl__journal_open(fixture_path("absent"), &r, &err), TL_ENOENT);
+    fixture_write_text("empty", "");
+    assert_int_equal(tl__journal_open(fixture_path("empty"), &r, &err), TL_EPARSE);
+    assert_non_null(strstr(err.msg, "/empty: not a journal"));
+    assert_int_equal(tl__journal_open(fixture_dir, &r, &err), TL_EIO);
+}
+
+static void wrong_blocks_are_refused(void **state)
+{
+    struct tl_journal_writer *w = create();
+    struct tl_journal_block b = test_block(0, 0, 1);
+    struct tl_journal_run run = test_run();
+    struct tl_error err = {0};
+    uint64_t before = tl__journal_bytes(w);
+
+    (void)state;
+    b.stream = 2;
+    assert_int_equal(tl__journal_append(w, &b), TL_EINVAL);
+    b.stream = 0;
+    b.kind = 0;
+    assert_int_equal(tl__journal_append(w, &b), TL_EINVAL);
+    b.kind = TL_JOURNAL_END;
+    assert_int_equal(tl__journal_append(w, &b), TL_EINVAL);
+    b.kind = TL_JOURNAL_RECORDS;
+    b.records = NULL;
+    assert_int_equal(tl__journal_append(w, &b), TL_EINVAL);
+    assert_int_equal(tl__journal_bytes(w), before);
+    tl__journal_close(w, true);
+    assert_int_equal(access(fixture_path(TL_JOURNAL_NAME), F_OK), -1);
+    tl__journal_close(NULL, true);
+    tl__journal_reader_close(NULL);
+
+    run.streams[1].record_bytes = 0;
+    assert_int_equal(tl__journal_create(fixture_dir, &run, &w, &err), TL_EINVAL);
+    run.stream_count = 17;
+    assert_int_equal(tl__journal_create(fixture_dir, &run, &w, &err), TL_EINVAL);
+    run = test_run();
+    assert_int_equal(tl__journal_create("/nonexistent", &run, &w, &err), TL_ENOENT);
+}
+
+/* A file size limit stands for the full disk: the append fails halfway, and the file still ends at a block's end. */
+static void a_failed_append_is_cut_off(void **state)
+{
+    struct tl_journal_writer *w = create();
+    struct tl_journal_block b = test_block(0, 0, 64);
+    struct rlimit old, tight;
+    struct tl_journal_report report;
+    size_t size;
+    char *bytes;
+
+    (void)state;
+    assert_int_equal(tl__journal_append(w, &b), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    tight = old;
+    tight.rlim_cur = tl__journal_bytes(w) + 100;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    b.seq = 1;
+    assert_true(tl__journal_append(w, &b) < 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    b.seq = 2;
+    assert_int_equal(tl__journal_append(w, &b), 0);
+    tl__journal_close(w, false);
+    bytes = fixture_read(TL_JOURNAL_NAME, &size);
+    assert_int_equal(count_blocks(bytes, size, &report), 2);
+    assert_false(report.torn || report.corrupt);
+    free(bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_went_in_comes_out, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(duplicates_are_dropped, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_torn_tail_costs_only_itself, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(any_changed_byte_is_found, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_consistent_lie_is_found, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(damaged_headers_are_refused, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(wrong_blocks_are_refused, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_failed_append_is_cut_off, fixture_setup, fixture_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
