@@ -425,10 +425,27 @@ static bool is_ready(const struct tl_orch *o, const struct task *task)
     return !task->done;
 }
 
+/* Runs this task, and before it only what it waits for: if a dependency is missing, this finds it out. */
+static void run_on_demand(struct tl_orch *o, struct task *task)
+{
+    if (task->done)
+        return;
+    for (uint64_t i = 0; i < task->n_preds; i++)
+        run_on_demand(o, o->tasks[task->preds[i]]);
+    execute(o, &task->shown, true);
+    task->done = true;
+}
+
 /* Any ready task may be next; blocks of an SPMD task may come in any order too. */
 static void run_shuffled(struct tl_orch *o)
 {
     uint64_t state = o->opts->shuffle_seed;
+
+    if (state == SERIAL_LAST_FIRST) {
+        for (uint64_t i = o->n_tasks; i-- > 0;)
+            run_on_demand(o, o->tasks[i]);
+        return;
+    }
 
     for (uint64_t left = o->n_tasks; left; left--) {
         uint64_t i = serial__random(&state) % o->n_tasks;

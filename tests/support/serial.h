@@ -35,11 +35,15 @@ struct serial_task {
 };
 typedef void (*serial_observer)(void *context, const struct serial_task *task, bool after);
 
+/* Instead of a seed: the last task first, with nothing before it but what it waits for, then the last of the rest. */
+#define SERIAL_LAST_FIRST UINT64_MAX
+
 struct serial_opts {
     const char *case_name;             /* NULL: the first case */
     const struct tl_setting *settings; /* on top of the case's; n_settings of them */
     uint32_t n_settings;
-    uint64_t shuffle_seed;    /* 0: tasks run at submit, in that order. Else after the orchestration, in a random order
+    uint64_t
+        shuffle_seed;         /* 0: tasks run at submit, in that order. Else after the orchestration, in a random order
                                  that    keeps each task behind those whose output it takes (read or overwritten) and behind
                                  its    explicit dependencies, and behind nothing else: readers are not waited for. */
     serial_observer observer; /* NULL: nobody watches */
