@@ -33,9 +33,9 @@ struct tl_transport_ops {
 
 /* What host/ knows of the chip and collect/ needs. Filled by host/worker.c from sim/chip.h. */
 struct tl_transport_desc {
-    int memory_fd;           /* the chip's memory */
-    void *mapping;           /* the mapped transport: this process's mapping of it; else NULL */
-    uint8_t *shared;         /* copy, thread mode: the chip's own mapping, reached by atomics and memcpy; else NULL */
+    int memory_fd;   /* the chip's memory */
+    void *mapping;   /* the mapped transport: this process's mapping of it; else NULL */
+    uint8_t *shared; /* copy, thread mode: the chip's own mapping, reached by atomics and memcpy; else NULL */
     uint64_t bytes;
     struct tl_bell_page *bells;
     int (*alloc)(void *ctx, uint64_t bytes, uint64_t *ret_addr);
@@ -49,8 +49,20 @@ struct tl_transport {
     void *state; /* the transport's own (pointer map, shadows) */
 };
 
+/* The two tables, for transport.c. */
+extern const struct tl_transport_ops tl__transport_mapped, tl__transport_copy;
+
 /* `kind`: enum tl_transport_kind's name, "mapped" or "copy". `desc` is copied. 0, TL_EINVAL, TL_ENOMEM. */
 int tl__transport_init(struct tl_transport *t, const char *kind, const struct tl_transport_desc *desc);
 void tl__transport_fini(struct tl_transport *t);
+
+/* Host view of [addr, addr + bytes), or NULL if that is not inside one registered range. The transport's. Any thread,
+ * as long as no range is registered or freed meanwhile. */
+void *tl__transport_view(const struct tl_transport *t, uint64_t addr, uint64_t bytes);
+
+/* The device's index at `addr`, which stands at `view` in the host's view; what it publishes may be read after. */
+int tl__index_pull(struct tl_transport *t, tl_au64 *view, uint64_t addr, uint64_t *ret_value);
+/* Sets the host's index at `addr`; what was written or pushed before is visible to whoever reads it. */
+int tl__index_push(struct tl_transport *t, tl_au64 *view, uint64_t addr, uint64_t value);
 
 #endif
