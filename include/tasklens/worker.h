@@ -92,7 +92,14 @@ struct tl_host_tensor {
 };
 
 /* Loss by cause, as in dfx_meta.json. */
-enum tl_loss { TL_LOSS_HOST_DEAD, TL_LOSS_NO_BUFFER, TL_LOSS_DISK, TL_LOSS_CORRUPT, TL_LOSS_COUNT };
+enum tl_loss {
+    TL_LOSS_HOST_DEAD,
+    TL_LOSS_NO_BUFFER,
+    TL_LOSS_DISK,
+    TL_LOSS_CORRUPT,
+    TL_LOSS_DEVICE_DEAD,
+    TL_LOSS_COUNT
+};
 
 struct tl_run_result {
     uint64_t tasks;               /* retired */

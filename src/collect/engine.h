@@ -4,8 +4,8 @@
  * the first run with a diagnostic on and lives until the worker closes.
  *
  * Per run: begin -> (launch, wait) -> quiesce -> reconcile (only if the device died or stopped) -> export. Calls come
- * from the worker's thread; the service threads are the engine's own. Between runs, and without a device that rings, all
- * of them sleep.
+ * from the worker's thread; the service threads are the engine's own. Between runs, and without a device that rings,
+ * all of them sleep.
  */
 #ifndef TL_COLLECT_ENGINE_H
 #define TL_COLLECT_ENGINE_H
@@ -26,11 +26,12 @@ struct tl_engine_opts {
 
 /* What one run wants recorded. Strings are borrowed until export returns. */
 struct tl_engine_run {
-    uint32_t epoch;                 /* >= 1, increasing */
-    const struct tl_run_config *config; /* levels, sizes, output_prefix (the run's directory, which exists) */
-    unsigned lanes;                 /* AICPU roles that may produce */
-    const char *program, *case_name; /* for the journal and dfx_meta.json */
-    const char *const *kernel_names; /* by index of func_ids; for messages */
+    uint32_t epoch;                      /* >= 1, increasing */
+    const struct tl_run_config *config;  /* levels, sizes, output_prefix (the run's directory, which exists) */
+    unsigned lanes;                      /* AICPU roles that may produce */
+    const char *program, *case_name;     /* for the journal and dfx_meta.json */
+    const char *platform, *program_hash; /* likewise; NULL: not known */
+    const char *const *kernel_names;     /* by index of func_ids; for messages */
     uint64_t clock_hz;
 };
 
@@ -38,18 +39,30 @@ int tl__engine_create(const struct tl_engine_opts *opts, struct tl_engine **ret_
 /* Stops and joins the threads, frees the pools. NULL is fine. */
 void tl__engine_destroy(struct tl_engine *e);
 
+/* How the run ended, for dfx_meta.json. */
+struct tl_engine_outcome {
+    const char *status; /* "ok", or the error's name; NULL: "ok" */
+    uint64_t tasks, wall_ns, parked_ns;
+    uint64_t clock_start_cycles, clock_start_ns;
+};
+
 /* Binds the run, (re)builds pools if their shape changed, opens the journal. *ret_dfx: address for tl_launch.dfx.
- * Pools larger than the device's memory: TL_ENOMEM whose message has the exact shortfall. */
+ * Pools larger than the device's memory: TL_ENOMEM whose message has the exact shortfall. Another lane count, or other
+ * sizes, while an earlier run is not exported: TL_EBUSY. An older recording in the directory is removed; a journal
+ * there is TL_EEXIST: it wants `tasklens recover` first. TL_EINVAL, TL_ERANGE, TL_EIO, TL_ENOSPC. */
 int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint64_t *ret_dfx, struct tl_error *reterr);
 /* The launch never happened: forgets the run, removes its journal. */
 void tl__engine_abandon(struct tl_engine *e, uint32_t epoch);
-/* Waits until every lane's end mark of `epoch` is consumed and its payloads are written. TL_ETIMEDOUT at the deadline. */
+/* Waits until every lane's end mark of `epoch` is consumed and its payloads are written. TL_ETIMEDOUT at the deadline.
+ */
 int tl__engine_quiesce(struct tl_engine *e, uint32_t epoch, uint64_t deadline_ns);
 /* The device is dead or stopped for good: takes what its memory still holds. TL_ECORRUPT if that was impossible. */
 int tl__engine_reconcile(struct tl_engine *e, uint32_t epoch, struct tl_error *reterr);
+/* Optional, before export. Copied. */
+void tl__engine_outcome(struct tl_engine *e, uint32_t epoch, const struct tl_engine_outcome *outcome);
 /* Checks the counts against `expected_dump` (UINT64_MAX: unknown), writes the artifacts, removes the journal, fills
- * the record fields of *result and forgets the run. TL_ELOST: written, but incomplete. TL_EIO, TL_ENOSPC: not written; the
- * journal stays. */
+ * the record fields of *result and forgets the run. TL_ELOST: written, but incomplete. TL_ECORRUPT: written; a lane was
+ * stopped, the message names it and the field. TL_EIO, TL_ENOSPC, TL_ENOMEM: not written; the journal stays. */
 int tl__engine_export(struct tl_engine *e, uint32_t epoch, uint64_t expected_dump, struct tl_run_result *result,
                       struct tl_error *reterr);
 /* Time in which any lane was parked so far (wire/parked.h), the open interval included; for watchdogs. Any thread. */

@@ -19,7 +19,8 @@
 #define TL_DFX_VERSION 1u
 #define TL_DFX_MAX_LANES 64u
 
-/* Why a record was not delivered. The order is that of enum tl_loss. */
+/* Why a record was not delivered. The order is that of enum tl_loss, which has causes that only the host knows beyond.
+ */
 enum tl_drop { TL_DROP_HOST_DEAD, TL_DROP_NO_BUFFER, TL_DROP_DISK, TL_DROP_CORRUPT, TL_DROP_COUNT };
 
 /* A host that has not moved its heartbeat for this long while a lane waits is dead. */

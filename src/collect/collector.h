@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a collector is to the engine: the stream it reads, how a record is checked and which payload it brings, and how
+ * a run's records become artifacts. It has no queues, threads or files of its own.
+ */
+#ifndef TL_COLLECT_COLLECTOR_H
+#define TL_COLLECT_COLLECTOR_H
+
+#include <stdbool.h>
+
+#include <tasklens/error.h>
+#include <tasklens/worker.h>
+
+/* Where a record's payload went in the payload file: an offset, or one of these. */
+#define TL_BIN_NONE UINT64_MAX /* the record has no payload; the journal's own word for it */
+#define TL_BIN_LOST(cause) (UINT64_MAX - 16u + (uint64_t)(cause)) /* it had one; enum tl_dump_cause, 1..6 */
+#define TL_BIN_IS_LOST(bin) ((bin) >= UINT64_MAX - 16u && (bin) != TL_BIN_NONE)
+#define TL_BIN_CAUSE(bin) ((unsigned)((bin) - (UINT64_MAX - 16u)))
+
+/* The payload that a record names. */
+struct tl_payload {
+    uint64_t offset, bytes; /* in the lane's arena, monotonic; bytes 0: none */
+    uint64_t total;         /* > 0: this is a piece of so many bytes in all */
+    uint32_t piece;         /* its number, from 0 */
+    bool last;
+    bool whole; /* the record counts as one logical record: no piece, or the last one */
+};
+
+/* Records of one consumed buffer. Owner: the lane's shard, then the writer, then export. */
+struct tl_batch {
+    struct tl_batch *next;   /* in its lane's list; guard: the owner */
+    struct tl_batch *queued; /* in the writer's queue; guard: engine.queue_lock */
+    struct tl_crun *run;
+    struct tl_hlane *lane;
+    uint64_t seq;
+    uint64_t bin_base;      /* what relative offsets count from; set under queue_lock */
+    uint64_t payload_bytes; /* of all its records; for figures */
+    uint64_t payload_end;   /* arena position that may be acknowledged once this is written; 0: no payload */
+    uint32_t count;
+    bool end;    /* the lane's epoch is over after this one (count is 0) */
+    bool marked; /* with the device's counters: goes into the journal */
+    bool has_payload;
+    uint64_t *bin;          /* count of them; NULL: the stream has no payloads */
+    const uint8_t *records; /* count * record_bytes */
+};
+
+/* What one run left in one stream; input of an export. All borrowed for the call. */
+struct tl_export {
+    const char *dir; /* the run's */
+    uint32_t level;
+    unsigned n_lanes;
+    const struct tl_batch *const *lanes; /* first batch of each lane */
+    uint64_t dropped;                    /* all causes */
+    bool bin_created;
+    uint64_t bin_bytes;         /* size of the payload file */
+    struct tl_scratch *scratch; /* memory that stays between exports */
+};
+
+/* What an export found. */
+struct tl_meta;
+struct tl_export_figures {
+    uint64_t records, payload_bytes, payloads_lost, payloads_missing, truncated;
+    struct tl_meta *meta; /* gets the truncated tensors; may be NULL */
+};
+
+/* One growing block of memory that is kept. All zero is empty. */
+struct tl_scratch {
+    void *memory;
+    size_t bytes;
+};
+
+struct tl_collector_spec {
+    const char *name;
+    uint32_t stream, record_bytes, version;
+    bool has_arena;
+    /* Level asked for; 0: off. */
+    uint32_t (*level)(const struct tl_run_config *config);
+    /* Whether the payload file exists as soon as there is a record. */
+    bool (*eager_bin)(uint32_t level);
+    /* NULL and *ret_payload, or the name of the field that holds an impossible value. */
+    const char *(*inspect)(const void *record, struct tl_payload *ret_payload);
+    /* Writes the artifacts; nothing at all for a run without records. TL_EIO, TL_ENOSPC, TL_ENOMEM. */
+    int (*export)(const struct tl_export *x, struct tl_export_figures *figures, struct tl_error *reterr);
+};
+
+extern const struct tl_collector_spec tl__dump_collector;
+
+/* At least `bytes`, contents undefined, or NULL. */
+void *tl__scratch_get(struct tl_scratch *scratch, size_t bytes);
+void tl__scratch_fini(struct tl_scratch *scratch);
+
+#endif

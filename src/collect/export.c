@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Export: the counts of each stream are checked, the collectors write their artifacts from the lanes' lists,
+ * dfx_meta.json says what they cost and what is missing, and the journal goes. A failed run exports exactly like a good
+ * one.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/engine_impl.h"
+
+static const char *const cause_names[TL_LOSS_COUNT] = {"host_dead", "no_buffer", "disk", "corrupt", "device_dead"};
+
+static uint64_t sum_dropped(const struct tl_stream_totals *t)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < TL_LOSS_COUNT; i++)
+        n += t->dropped[i];
+    return n;
+}
+
+/*
+ * One lane's figures into the stream's. After an end mark attempted = collected + dropped must hold as it stands. A
+ * lane that a dead device left behind counts the record that it was in the middle of as lost with it; a lane that the
+ * host stopped counts everything that did not come through.
+ */
+static void add_lane(const struct tl_lane_run *lr, bool reconciled, struct tl_stream_totals *t)
+{
+    uint64_t dropped = 0, seen;
+
+    for (unsigned i = 0; i < TL_DROP_COUNT; i++) {
+        t->dropped[i] += lr->counts.dropped[i] + lr->lost[i];
+        dropped += lr->counts.dropped[i] + lr->lost[i];
+    }
+    seen = lr->collected + dropped;
+    t->collected += lr->collected;
+    t->parked_ns += lr->counts.parked_ns;
+    if (!lr->counted) {
+        t->counted = false;
+        t->attempted += seen;
+        return;
+    }
+    t->attempted += lr->counts.attempted;
+    if (reconciled && lr->counts.attempted > seen)
+        t->dropped[TL_LOSS_DEVICE_DEAD] += lr->counts.attempted - seen;
+}
+
+/* What is missing and why, for the error; 0 if nothing is. */
+static int judge(const struct tl_crun *run, const struct tl_collector_spec *spec, const struct tl_stream_totals *t,
+                 const struct tl_export_figures *f, uint64_t expected, struct tl_error *reterr)
+{
+    uint64_t dropped = sum_dropped(t);
+    char causes[256] = "";
+    size_t at = 0;
+
+    for (unsigned i = 0; i < TL_LOSS_COUNT; i++)
+        if (t->dropped[i] != 0 && at < sizeof(causes))
+            at += (size_t)snprintf(causes + at, sizeof(causes) - at, "%s%s %llu", at ? ", " : "", cause_names[i],
+                                   (unsigned long long)t->dropped[i]);
+    if (run->corrupt_code != 0)
+        return tl__fail(reterr, run->corrupt_code, "%s; %llu records of run %s were collected before",
+                        run->corrupt_what, (unsigned long long)t->collected, run->dir);
+    if (dropped != 0)
+        return tl__fail(reterr, TL_ELOST, "%s: %llu of %llu records were lost (%s)", spec->name,
+                        (unsigned long long)dropped, (unsigned long long)t->attempted, causes);
+    if (t->attempted != t->collected)
+        return tl__fail(reterr, TL_ELOST,
+                        "%s: %llu records were attempted and %llu collected; %lld are unaccounted for", spec->name,
+                        (unsigned long long)t->attempted, (unsigned long long)t->collected,
+                        (long long)(t->attempted - t->collected));
+    if (!t->counted)
+        return tl__fail(reterr, TL_ELOST, "%s: a lane never ended its run; %llu records were collected", spec->name,
+                        (unsigned long long)t->collected);
+    if (expected != UINT64_MAX && t->attempted != expected)
+        return tl__fail(reterr, TL_ELOST, "%s: the tasks that ran call for %llu records and %llu were attempted",
+                        spec->name, (unsigned long long)expected, (unsigned long long)t->attempted);
+    if (f->payloads_lost != 0)
+        return tl__fail(reterr, TL_ELOST, "%s: %llu payloads were lost%s%s; their records say so", spec->name,
+                        (unsigned long long)f->payloads_lost, run->disk_code != 0 ? ": args.bin " : "", run->disk_what);
+    return 0;
+}
+
+void tl__meta_stream(struct tl_meta *meta, const struct tl_collector_spec *spec, const struct tl_stream_totals *totals,
+                     const struct tl_export_figures *figures)
+{
+    struct tl_meta_stream *s = &meta->streams[meta->stream_count++];
+    unsigned n = 0;
+
+    (void)snprintf(s->name, sizeof(s->name), "%s", spec->name);
+    s->attempted = totals->attempted;
+    s->collected = totals->collected;
+    for (unsigned i = 0; i < TL_LOSS_COUNT; i++) {
+        if (totals->dropped[i] == 0)
+            continue;
+        (void)snprintf(s->losses[n].cause, sizeof(s->losses[n].cause), "%s", cause_names[i]);
+        s->losses[n++].count = totals->dropped[i];
+    }
+    s->payload_bytes = figures->payload_bytes;
+    s->payloads_lost = figures->payloads_lost;
+}
+
+static void meta_of(const struct tl_crun *run, uint32_t epoch, struct tl_meta *meta)
+{
+    (void)snprintf(meta->program, sizeof(meta->program), "%s", run->program);
+    (void)snprintf(meta->case_name, sizeof(meta->case_name), "%s", run->case_name);
+    (void)snprintf(meta->platform, sizeof(meta->platform), "%s", run->platform);
+    (void)snprintf(meta->runtime, sizeof(meta->runtime), "%s", run->runtime);
+    (void)snprintf(meta->program_hash, sizeof(meta->program_hash), "%s", run->program_hash);
+    (void)snprintf(meta->status, sizeof(meta->status), "%s", run->status);
+    meta->level = (uint32_t)run->config.dump_args;
+    meta->epoch = epoch;
+    meta->start_unix_ns = run->start_unix_ns;
+    meta->wall_ns = run->outcome.wall_ns;
+    meta->parked_ns = run->outcome.parked_ns;
+    meta->clock_freq_hz = run->clock_hz;
+    meta->clock_start_cycles = run->outcome.clock_start_cycles;
+    meta->clock_start_ns = run->outcome.clock_start_ns;
+    meta->tasks = run->outcome.tasks;
+}
+
+/* The payload file's bytes are down before the manifest that names them. */
+static void bin_settle(struct tl_crun *run)
+{
+    int r = run->bin_fd >= 0 && run->bin_size > 0 ? tl__sync(run->bin_fd) : 0;
+
+    if (r == 0 || run->disk_code != 0)
+        return;
+    run->disk_code = r;
+    (void)snprintf(run->disk_what, sizeof(run->disk_what), "its last bytes may be missing: %s", tl_strerror(r));
+    tl_log_error("%s/args_dump/args.bin: %s", run->dir, run->disk_what);
+}
+
+static void result_add(struct tl_run_result *result, const struct tl_stream_totals *t,
+                       const struct tl_export_figures *f)
+{
+    result->records_attempted += t->attempted;
+    result->records_collected += t->collected;
+    for (unsigned i = 0; i < TL_LOSS_COUNT; i++)
+        result->records_dropped[i] += t->dropped[i];
+    result->payload_bytes += f->payload_bytes;
+    result->payloads_truncated += f->truncated;
+    result->payloads_lost += f->payloads_lost;
+}
+
+/* One stream: artifacts, figures, judgement (the first one of the run stays in *judged). */
+static int stream_export(struct tl_engine *e, struct tl_crun *run, unsigned stream, uint64_t expected,
+                         struct tl_meta *meta, struct tl_run_result *result, int *judged, struct tl_error *reterr)
+{
+    const struct tl_collector_spec *spec = tl__collector_at(stream);
+    const struct tl_batch *lanes[TL_DFX_MAX_LANES];
+    struct tl_stream_totals t = {.counted = true};
+    struct tl_export_figures f = {.meta = meta};
+    struct tl_export x = {.dir = run->dir,
+                          .level = run->levels[stream],
+                          .lanes = lanes,
+                          .bin_created = run->bin_fd >= 0,
+                          .bin_bytes = run->bin_size,
+                          .scratch = &e->scratch};
+    int r;
+
+    for (unsigned i = 0; i < run->n_lanes; i++) {
+        if (e->lanes[i].spec != spec)
+            continue;
+        lanes[x.n_lanes++] = run->lanes[i].first;
+        add_lane(&run->lanes[i], run->reconciled, &t);
+    }
+    /* What a stopped lane took with it is known only from what should have come. */
+    if (run->corrupt_code != 0 && expected != UINT64_MAX && expected > t.attempted) {
+        t.dropped[TL_LOSS_CORRUPT] += expected - t.attempted;
+        t.attempted = expected;
+    }
+    x.dropped = sum_dropped(&t);
+    r = spec->export(&x, &f, reterr);
+    tl__meta_stream(meta, spec, &t, &f);
+    result_add(result, &t, &f);
+    if (r == 0 && *judged == 0)
+        *judged = judge(run, spec, &t, &f, expected, reterr);
+    return r;
+}
+
+int tl__engine_export(struct tl_engine *e, uint32_t epoch, uint64_t expected_dump, struct tl_run_result *result,
+                      struct tl_error *reterr)
+{
+    struct tl_crun *run = tl__run_find(e, epoch);
+    struct tl_meta meta;
+    int r = 0, judged = 0;
+
+    if (run == NULL)
+        return tl__fail(reterr, TL_ENOENT, "run %u is not open", epoch);
+    tl__run_seal(e, run);
+    memset(&meta, 0, sizeof(meta));
+    meta_of(run, epoch, &meta);
+    bin_settle(run);
+    for (unsigned stream = 0; stream < TL_STREAM_COUNT && r == 0; stream++)
+        if (run->levels[stream] != 0)
+            r = stream_export(e, run, stream, stream == TL_STREAM_DUMP ? expected_dump : UINT64_MAX, &meta, result,
+                              &judged, reterr);
+    if (r == 0)
+        r = tl__meta_write(run->dir, &meta, reterr);
+    if (r == 0)
+        (void)snprintf(result->artifacts, sizeof(result->artifacts), "%s", run->dir);
+    tl__run_forget(e, run, r == 0);
+    return r != 0 ? r : judged;
+}

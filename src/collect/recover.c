@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `tasklens recover`: the host was killed and left run.journal. Its blocks become the lists that the engine would have
+ * had, and go through the same export.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "artifact/args_dump.h"
+#include "artifact/dfx_meta.h"
+#include "artifact/journal.h"
+#include "base/env.h"
+#include "base/error.h"
+#include "collect/engine_impl.h"
+
+struct recovered {
+    const struct tl_journal_run *run;
+    /* By stream and lane number. */
+    struct tl_batch *first[TL_STREAM_COUNT][TL_DFX_MAX_LANES], *last[TL_STREAM_COUNT][TL_DFX_MAX_LANES];
+    struct tl_batch *all; /* by `queued`, to free them */
+    struct tl_stream_totals totals[TL_STREAM_COUNT];
+    unsigned ends[TL_STREAM_COUNT];
+};
+
+/* A copy of the block as the batch it was. The journal's records of one lane come in the lane's order. */
+static int keep(struct recovered *rec, const struct tl_journal_block *b)
+{
+    const struct tl_collector_spec *spec = tl__collector_at(b->stream);
+    size_t bins = b->bin_offsets != NULL ? b->count * sizeof(uint64_t) : 0, records;
+    struct tl_batch *batch;
+
+    records = (size_t)b->count * spec->record_bytes;
+    batch = tl__alloc(1, sizeof(*batch) + bins + records);
+    if (batch == NULL)
+        return TL_ENOMEM;
+    batch->count = b->count;
+    batch->bin = bins ? (uint64_t *)(void *)(batch + 1) : NULL;
+    batch->records = (uint8_t *)(batch + 1) + bins;
+    if (bins != 0)
+        memcpy(batch->bin, b->bin_offsets, bins);
+    memcpy((uint8_t *)(batch + 1) + bins, b->records, records);
+    batch->queued = rec->all;
+    rec->all = batch;
+    if (rec->last[b->stream][b->lane] != NULL)
+        rec->last[b->stream][b->lane]->next = batch;
+    else
+        rec->first[b->stream][b->lane] = batch;
+    rec->last[b->stream][b->lane] = batch;
+    for (uint32_t i = 0; i < b->count; i++) {
+        struct tl_payload p;
+
+        (void)spec->inspect(batch->records + (size_t)i * spec->record_bytes, &p);
+        rec->totals[b->stream].collected += p.whole;
+    }
+    return 0;
+}
+
+static int take(struct recovered *rec, const struct tl_journal_block *b)
+{
+    struct tl_stream_totals *t;
+
+    if (b->stream >= TL_STREAM_COUNT || b->lane >= TL_DFX_MAX_LANES)
+        return 0; /* of a newer version's collector: not ours to rebuild */
+    t = &rec->totals[b->stream];
+    if (b->kind == TL_JOURNAL_RECORDS)
+        return keep(rec, b);
+    rec->ends[b->stream]++;
+    t->attempted += b->attempted;
+    for (unsigned i = 0; i < TL_LOSS_COUNT && i < TL_JOURNAL_MAX_LOSSES; i++)
+        t->dropped[i] += b->losses[i];
+    t->parked_ns += b->parked_ns;
+    return 0;
+}
+
+static int read_all(struct tl_journal_reader *reader, struct recovered *rec, struct tl_error *reterr)
+{
+    struct tl_journal_block block;
+    int r;
+
+    for (unsigned i = 0; i < rec->run->stream_count && i < TL_STREAM_COUNT; i++) {
+        const struct tl_journal_stream *s = &rec->run->streams[i];
+        const struct tl_collector_spec *spec = tl__collector_at(i);
+
+        if (strcmp(s->name, spec->name) != 0 || s->record_bytes != spec->record_bytes || s->version != spec->version)
+            return tl__fail(reterr, TL_EVERSION,
+                            "the journal's stream %u is %s version %u with records of %u bytes; this "
+                            "version reads %s version %u",
+                            i, s->name, s->version, s->record_bytes, spec->name, spec->version);
+    }
+    while ((r = tl__journal_next(reader, &block)) > 0) {
+        r = take(rec, &block);
+        if (r < 0)
+            break;
+    }
+    return r < 0 ? tl__fail(reterr, r, "reading the journal: %s", tl_strerror(r)) : 0;
+}
+
+static void meta_of(const struct tl_journal_run *run, struct tl_meta *meta)
+{
+    memset(meta, 0, sizeof(*meta));
+    (void)snprintf(meta->program, sizeof(meta->program), "%s", run->program);
+    (void)snprintf(meta->case_name, sizeof(meta->case_name), "%s", run->case_name);
+    (void)snprintf(meta->platform, sizeof(meta->platform), "%s", run->platform);
+    (void)snprintf(meta->runtime, sizeof(meta->runtime), "%s", run->runtime);
+    (void)snprintf(meta->status, sizeof(meta->status), "recovered");
+    meta->level = run->dump_level;
+    meta->epoch = run->epoch;
+    meta->start_unix_ns = run->start_unix_ns;
+    meta->clock_freq_hz = run->clock_freq_hz;
+}
+
+static int stream_export(const char *dir, struct recovered *rec, unsigned stream, struct tl_scratch *scratch,
+                         struct tl_meta *meta, struct tl_recover_result *result, struct tl_error *reterr)
+{
+    const struct tl_collector_spec *spec = tl__collector_at(stream);
+    struct tl_stream_totals *t = &rec->totals[stream];
+    struct tl_export_figures f = {.meta = meta};
+    struct tl_export x = {.dir = dir,
+                          .level = stream == TL_STREAM_DUMP ? rec->run->dump_level : 1,
+                          .n_lanes = TL_DFX_MAX_LANES,
+                          .lanes = (const struct tl_batch *const *)rec->first[stream],
+                          .scratch = scratch};
+    char path[1200];
+    struct stat st;
+    int r;
+
+    (void)snprintf(path, sizeof(path), "%s/%s/%s", dir, TL_DUMP_DIR_NAME, TL_DUMP_BIN_NAME);
+    if (stat(path, &st) == 0) {
+        x.bin_created = true;
+        x.bin_bytes = (uint64_t)st.st_size;
+    }
+    /* A lane without an end mark recorded what reached the journal, as far as anybody knows. */
+    if (t->attempted < t->collected)
+        t->attempted = t->collected;
+    for (unsigned i = 0; i < TL_LOSS_COUNT; i++)
+        x.dropped += t->dropped[i];
+    r = spec->export(&x, &f, reterr);
+    tl__meta_stream(meta, spec, t, &f);
+    result->records += f.records;
+    result->payload_bytes += f.payload_bytes;
+    result->payloads_missing += f.payloads_missing;
+    return r;
+}
+
+static int rebuild(const char *dir, struct tl_journal_reader *reader, struct recovered *rec,
+                   struct tl_recover_result *result, struct tl_error *reterr)
+{
+    struct tl_scratch scratch = {0};
+    struct tl_meta meta;
+    int r = read_all(reader, rec, reterr);
+
+    meta_of(rec->run, &meta);
+    for (unsigned i = 0; i < TL_STREAM_COUNT && r == 0; i++)
+        r = stream_export(dir, rec, i, &scratch, &meta, result, reterr);
+    if (r == 0)
+        r = tl__meta_write(dir, &meta, reterr);
+    tl__scratch_fini(&scratch);
+    while (rec->all != NULL) {
+        struct tl_batch *next = rec->all->queued;
+
+        tl__free(rec->all);
+        rec->all = next;
+    }
+    return r;
+}
+
+int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct tl_error *reterr)
+{
+    struct tl_journal_reader *reader = NULL;
+    struct recovered *rec = tl__alloc(1, sizeof(*rec));
+    const struct tl_journal_report *report;
+    char path[1200];
+    int r;
+
+    memset(result, 0, sizeof(*result));
+    if (rec == NULL)
+        return tl__fail(reterr, TL_ENOMEM, "%s: out of memory", dir);
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME);
+    r = tl__journal_open(path, &reader, reterr);
+    if (r == 0) {
+        rec->run = tl__journal_run(reader);
+        r = rebuild(dir, reader, rec, result, reterr);
+        report = tl__journal_report(reader);
+        result->buffers = report->blocks;
+        result->torn_bytes = report->bytes_dropped;
+    }
+    tl__journal_reader_close(reader);
+    tl__free(rec);
+    if (r == 0 && unlink(path) < 0)
+        r = tl__fail(reterr, TL_EIO, "%s: the artifacts are rebuilt, but the journal cannot be removed", path);
+    return r;
+}

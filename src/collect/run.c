@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a run in the engine: bound by begin, over when every lane's end is written, forgotten by export or
+ * abandon. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "artifact/args_dump.h"
+#include "base/env.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/engine_impl.h"
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    (void)snprintf(to, size, "%s", from != NULL ? from : "");
+}
+
+static unsigned open_runs(const struct tl_engine *e)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < TL_ENGINE_RUNS; i++)
+        n += tl_load_rlx(&e->runs[i].epoch) != 0; /* relaxed: only the worker writes it */
+    return n;
+}
+
+/* --- begin --------------------------------------------------------------------------------------------------- */
+
+/* What an older recording left in the directory must not be taken for this run's. */
+static void clear_dir(const char *dir)
+{
+    static const char *const names[] = {TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME,
+                                        TL_DUMP_DIR_NAME "/" TL_DUMP_BIN_NAME, TL_META_NAME};
+    char path[1200];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+        (void)unlink(path);
+    }
+}
+
+static int journal_open(struct tl_engine *e, struct tl_crun *run, uint32_t epoch, struct tl_error *reterr)
+{
+    struct tl_journal_run j = {.start_unix_ns = run->start_unix_ns,
+                               .clock_freq_hz = run->clock_hz,
+                               .arena_bytes = e->shape.arena_bytes,
+                               .epoch = epoch,
+                               .dump_level = (uint8_t)run->config.dump_args,
+                               .swimlane_level = (uint8_t)run->config.chip_swimlane,
+                               .pmu_event = (uint8_t)run->config.pmu,
+                               .dep_gen = run->config.dep_gen,
+                               .scope_stats = run->config.scope_stats,
+                               .dump_hash = !run->config.dump_hash_off,
+                               .dump_chunk = run->config.dump_oversize_chunk,
+                               .stream_count = TL_STREAM_COUNT,
+                               .records_per_buffer = e->shape.records,
+                               .lane_count = e->n_lanes};
+
+    copy_text(j.program, sizeof(j.program), run->program);
+    copy_text(j.case_name, sizeof(j.case_name), run->case_name);
+    copy_text(j.platform, sizeof(j.platform), run->platform);
+    copy_text(j.runtime, sizeof(j.runtime), run->runtime);
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++) {
+        const struct tl_collector_spec *spec = tl__collector_at(i);
+
+        copy_text(j.streams[i].name, sizeof(j.streams[i].name), spec->name);
+        j.streams[i].record_bytes = spec->record_bytes;
+        j.streams[i].version = spec->version;
+    }
+    return tl__journal_create(run->dir, &j, &run->journal, reterr);
+}
+
+/* Everything that describes the run, from zero. Only the parts that are used are touched. */
+static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engine_run *opts)
+{
+    struct timespec now;
+
+    run->config = *opts->config;
+    run->config.output_prefix = run->config.runtime = NULL;
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
+        run->levels[i] = tl__collector_at(i)->level(opts->config);
+    run->n_lanes = e->n_lanes;
+    run->reconciled = false;
+    copy_text(run->dir, sizeof(run->dir), opts->config->output_prefix);
+    copy_text(run->program, sizeof(run->program), opts->program);
+    copy_text(run->case_name, sizeof(run->case_name), opts->case_name);
+    copy_text(run->platform, sizeof(run->platform), opts->platform);
+    copy_text(run->program_hash, sizeof(run->program_hash), opts->program_hash);
+    copy_text(run->runtime, sizeof(run->runtime),
+              opts->config->runtime != NULL ? opts->config->runtime : "tensormap_and_ringbuffer");
+    copy_text(run->status, sizeof(run->status), "ok");
+    memset(&run->outcome, 0, sizeof(run->outcome));
+    run->clock_hz = opts->clock_hz;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    run->start_unix_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    run->bin_end = run->jobs_queued = 0;
+    run->bin_fd = -1;
+    run->journal = NULL;
+    run->disk_code = run->journal_code = 0;
+    run->bin_size = run->window_end = run->throttle_bytes = 0;
+    run->throttle_from_ns = tl__now_ns();
+    run->disk_what[0] = '\0';
+    tl_store_rlx(&run->written_bytes, 0); /* relaxed, these four: E1 publishes them */
+    tl_store_rlx(&run->first_write_ns, 0);
+    tl_store_rlx(&run->jobs_done, 0);
+    tl_store_rlx(&run->ends, 0u);
+    run->corrupt_code = 0;
+    run->corrupt_what[0] = '\0';
+    memset(run->slabs, 0, sizeof(run->slabs));
+    memset(run->lanes, 0, e->n_lanes * sizeof(run->lanes[0]));
+}
+
+static int shape_up(struct tl_engine *e, const struct tl_engine_run *run, struct tl_error *reterr)
+{
+    struct tl_shape shape;
+    int r;
+
+    memset(&shape, 0, sizeof(shape));
+    r = tl__shape_of(run->config, run->lanes, &shape, reterr);
+    if (r < 0)
+        return r;
+    if (e->n_lanes != 0 &&
+        tl_load_rlx(&e->broken) == 0 && /* relaxed: no run is open that could break it now, or EBUSY */
+        memcmp(&shape, &e->shape, sizeof(shape)) == 0)
+        return 0;
+    if (open_runs(e) > 0)
+        return tl__fail(reterr, TL_EBUSY, "run %u needs other pools than the run that is not exported yet", run->epoch);
+    (void)tl__all_request(e, TL_REQUEST_DETACH, NULL);
+    r = tl__layout_build(e, &shape, reterr);
+    if (r < 0)
+        return r;
+    tl_store_rlx(&e->broken, 0u); /* relaxed: the shards attach after it */
+    (void)tl__all_request(e, TL_REQUEST_ATTACH, NULL);
+    return 0;
+}
+
+static int check(struct tl_engine *e, const struct tl_engine_run *run, struct tl_error *reterr)
+{
+    const char *dir = run->config->output_prefix;
+
+    if (run->epoch <= tl_load_rlx(&e->last_epoch)) /* relaxed: only the worker writes it */
+        return tl__fail(reterr, TL_EINVAL, "epoch %u is not above the last one, %u", run->epoch,
+                        tl_load_rlx(&e->last_epoch)); /* relaxed: likewise */
+    if (dir == NULL || dir[0] == '\0')
+        return tl__fail(reterr, TL_EINVAL, "a run with diagnostics needs a directory for its artifacts");
+    if (strlen(dir) >= sizeof(e->runs[0].dir))
+        return tl__fail(reterr, TL_EINVAL, "the directory's name is longer than %zu bytes: %.100s...",
+                        sizeof(e->runs[0].dir) - 1, dir);
+    if (open_runs(e) == TL_ENGINE_RUNS)
+        return tl__fail(reterr, TL_EBUSY, "%u runs are not exported yet", TL_ENGINE_RUNS);
+    return 0;
+}
+
+int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint64_t *ret_dfx, struct tl_error *reterr)
+{
+    struct tl_crun *slot = e->runs;
+    int r = check(e, run, reterr);
+
+    if (r == 0)
+        r = shape_up(e, run, reterr);
+    if (r < 0)
+        return r;
+    while (tl_load_rlx(&slot->epoch) != 0) /* relaxed: only the worker writes it; check() has counted them */
+        slot++;
+    bind(e, slot, run);
+    r = journal_open(e, slot, run->epoch, reterr);
+    if (r < 0)
+        return r;
+    clear_dir(slot->dir);
+    tl_store_rlx(&e->last_epoch, run->epoch); /* relaxed: E1 publishes it */
+    tl_store_rel(&slot->epoch, run->epoch);   /* E1: the run is bound; pairs with E2 */
+    *ret_dfx = e->region_addr;
+    return 0;
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------- */
+
+void tl__run_forget(struct tl_engine *e, struct tl_crun *run, bool remove_journal)
+{
+    tl__journal_close(run->journal, remove_journal);
+    if (run->bin_fd >= 0)
+        (void)close(run->bin_fd);
+    run->journal = NULL;
+    run->bin_fd = -1;
+    tl__slabs_give_back(e, run);
+    tl_store_rel(&run->epoch, 0u); /* E1: nothing of it is used any more */
+}
+
+/* Sleeps on the done bell until `done(e, run)`, or the deadline. */
+static int wait_for(struct tl_engine *e, struct tl_crun *run, bool (*done)(struct tl_engine *, struct tl_crun *),
+                    uint64_t deadline_ns)
+{
+    while (!done(e, run)) {
+        uint32_t ticket = tl__bell_arm(&e->done_bell);
+        int r = 0;
+
+        if (!done(e, run))
+            r = tl__bell_sleep(&e->done_bell, ticket, deadline_ns);
+        tl__bell_disarm(&e->done_bell);
+        if (r == TL_ETIMEDOUT)
+            return done(e, run) ? 0 : TL_ETIMEDOUT;
+    }
+    return 0;
+}
+
+static bool lanes_ended(struct tl_engine *e, struct tl_crun *run)
+{
+    (void)e;
+    return tl_load_acq(&run->ends) == run->n_lanes; /* H8: all that the lanes recorded is written; pairs with H7 */
+}
+
+static bool jobs_finished(struct tl_engine *e, struct tl_crun *run)
+{
+    uint64_t queued;
+
+    tl__lock(&e->queue_lock);
+    queued = run->jobs_queued;
+    tl__unlock(&e->queue_lock);
+    return tl_load_acq(&run->jobs_done) == queued; /* H6: the writer is done with the run; pairs with H5 */
+}
+
+void tl__run_seal(struct tl_engine *e, struct tl_crun *run)
+{
+    if (!lanes_ended(e, run))
+        (void)tl__all_request(e, TL_REQUEST_SEAL, run);
+    (void)wait_for(e, run, jobs_finished, TL_FOREVER);
+}
+
+void tl__engine_abandon(struct tl_engine *e, uint32_t epoch)
+{
+    struct tl_crun *run = tl__run_find(e, epoch);
+
+    if (run == NULL)
+        return;
+    (void)tl__all_request(e, TL_REQUEST_SEAL, run);
+    (void)wait_for(e, run, jobs_finished, TL_FOREVER);
+    tl__run_forget(e, run, true);
+}
+
+int tl__engine_quiesce(struct tl_engine *e, uint32_t epoch, uint64_t deadline_ns)
+{
+    struct tl_crun *run = tl__run_find(e, epoch);
+
+    return run == NULL ? TL_ENOENT : wait_for(e, run, lanes_ended, deadline_ns);
+}
+
+int tl__engine_reconcile(struct tl_engine *e, uint32_t epoch, struct tl_error *reterr)
+{
+    struct tl_crun *run = tl__run_find(e, epoch);
+    int r;
+
+    if (run == NULL)
+        return tl__fail(reterr, TL_ENOENT, "run %u is not open", epoch);
+    tl_store_rlx(&e->broken, 1u); /* relaxed: the device's half of the lanes is gone; only the worker reads it */
+    run->reconciled = true;
+    r = tl__all_request(e, TL_REQUEST_RECONCILE, run);
+    (void)wait_for(e, run, lanes_ended, TL_FOREVER);
+    if (r < 0)
+        return tl__fail(reterr, r, "%s", run->corrupt_what);
+    return 0;
+}
+
+void tl__engine_outcome(struct tl_engine *e, uint32_t epoch, const struct tl_engine_outcome *outcome)
+{
+    struct tl_crun *run = tl__run_find(e, epoch);
+
+    if (run == NULL)
+        return;
+    run->outcome = *outcome;
+    run->outcome.status = NULL;
+    copy_text(run->status, sizeof(run->status), outcome->status != NULL ? outcome->status : "ok");
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collector shard: a handed buffer's records are checked, copied into the list that its lane keeps for its run,
+ * given to the writer, and the buffer goes back. From here on nothing is read from the device but payloads.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/engine_impl.h"
+
+#define TOTAL_MAX (UINT64_C(1) << 46) /* no chip has such a tensor */
+
+struct tl_crun *tl__run_find(struct tl_engine *e, uint32_t epoch)
+{
+    if (epoch == 0)
+        return NULL;
+    for (unsigned i = 0; i < TL_ENGINE_RUNS; i++)
+        if (tl_load_acq(&e->runs[i].epoch) == epoch) /* E2: all of the run is bound; pairs with E1 */
+            return &e->runs[i];
+    return NULL;
+}
+
+void tl__batch_queue(struct tl_batch *batch, uint64_t bin_bytes)
+{
+    struct tl_engine *e = batch->lane->engine;
+
+    batch->queued = NULL;
+    batch->lane->jobs_queued++;
+    (void)tl_add_rlx(&e->queued_bytes, batch->payload_bytes); /* relaxed: a figure */
+    tl__lock(&e->queue_lock);
+    batch->bin_base = batch->run->bin_end;
+    batch->run->bin_end += bin_bytes;
+    batch->run->jobs_queued++;
+    if (e->queue_last != NULL)
+        e->queue_last->queued = batch;
+    else
+        e->queue_first = batch;
+    e->queue_last = batch;
+    tl__unlock(&e->queue_lock);
+    tl__bell_ring(&e->writer_bell);
+}
+
+void tl__lane_end(struct tl_hlane *lane, struct tl_crun *run, const struct tl_lane_counts *counts)
+{
+    struct tl_lane_run *lr = &run->lanes[lane->index];
+
+    if (lr->ended)
+        return;
+    lr->ended = true;
+    lr->counted = counts != NULL;
+    if (counts != NULL)
+        lr->counts = *counts;
+    memset(&lr->end, 0, sizeof(lr->end));
+    lr->end.run = run;
+    lr->end.lane = lane;
+    lr->end.seq = lane->seq_next;
+    lr->end.end = true;
+    lr->end.marked = counts != NULL;
+    tl__batch_queue(&lr->end, 0);
+}
+
+/* The run fails with what was found first. */
+static void blame(struct tl_hlane *lane, struct tl_crun *run, const char *field, uint64_t value)
+{
+    tl__lock(&run->corrupt_lock);
+    if (run->corrupt_code == 0) {
+        run->corrupt_code = TL_ECORRUPT;
+        (void)snprintf(run->corrupt_what, sizeof(run->corrupt_what), "%s lane %u: %s holds the impossible value 0x%llx",
+                       lane->spec->name, lane->index, field, (unsigned long long)value);
+    }
+    tl__unlock(&run->corrupt_lock);
+}
+
+void tl__lane_corrupt(struct tl_hlane *lane, const char *field, uint64_t value)
+{
+    struct tl_engine *e = lane->engine;
+
+    if (lane->stopped)
+        return;
+    lane->stopped = true;
+    tl_store_rlx(&e->broken, 1u); /* relaxed: the worker reads it after a seal */
+    tl_log_error("%s lane %u: %s holds the impossible value 0x%llx; the lane is stopped", lane->spec->name, lane->index,
+                 field, (unsigned long long)value);
+    for (unsigned i = 0; i < TL_ENGINE_RUNS; i++) {
+        struct tl_crun *run = &e->runs[i];
+
+        if (tl_load_acq(&run->epoch) == 0 || run->lanes[lane->index].ended) /* E2 */
+            continue;
+        blame(lane, run, field, value);
+        tl__lane_end(lane, run, NULL);
+    }
+}
+
+/* --- what a buffer holds ------------------------------------------------------------------------------------- */
+
+/* Where the buffer's payloads go, collected record by record. */
+struct plan {
+    uint64_t bin_bytes, payload_end, collected;
+    bool has_payload;
+};
+
+/* Offset of a piece; the first reserves room for all. NULL, or the field that is impossible. */
+static const char *plan_piece(struct tl_lane_run *lr, const struct tl_payload *p, struct plan *plan, uint64_t *ret_bin)
+{
+    if (p->total > TOTAL_MAX)
+        return "record.shape";
+    if (p->piece == 0) {
+        lr->chunk_open = true;
+        lr->chunk_next = 0;
+        lr->chunk_base = plan->bin_bytes;
+        lr->chunk_done = 0;
+        lr->chunk_total = p->total;
+        plan->bin_bytes += p->total;
+    }
+    if (!lr->chunk_open || p->piece != lr->chunk_next || p->total != lr->chunk_total)
+        return "record.piece";
+    if (p->bytes > lr->chunk_total - lr->chunk_done)
+        return "record.payload_bytes";
+    *ret_bin = lr->chunk_base + lr->chunk_done;
+    lr->chunk_done += p->bytes;
+    lr->chunk_next++;
+    if (p->last)
+        lr->chunk_open = false;
+    return NULL;
+}
+
+static const char *plan_payload(struct tl_hlane *lane, struct tl_lane_run *lr, const struct tl_payload *p,
+                                struct plan *plan, uint64_t *ret_bin)
+{
+    *ret_bin = TL_BIN_NONE;
+    if (p->bytes == 0)
+        return p->total != 0 ? "record.payload_bytes" : NULL;
+    if (p->bytes > lane->arena_bytes || p->offset % lane->arena_bytes > lane->arena_bytes - p->bytes)
+        return "record.payload_bytes";
+    /* Not below what was read before, and not further ahead than a lane that starts its arena anew can be. */
+    if (p->offset < lane->payload_next || p->offset + p->bytes - lane->acked > 2 * lane->arena_bytes)
+        return "record.payload";
+    lane->payload_next = plan->payload_end = p->offset + p->bytes;
+    plan->has_payload = true;
+    if (p->total != 0)
+        return plan_piece(lr, p, plan, ret_bin);
+    *ret_bin = plan->bin_bytes;
+    plan->bin_bytes += p->bytes;
+    return NULL;
+}
+
+/* Fills the batch from the buffer; it stops before a record that cannot be. */
+static const char *fill(struct tl_batch *batch, struct tl_lane_run *lr, const uint8_t *records, uint32_t count,
+                        struct plan *plan)
+{
+    struct tl_hlane *lane = batch->lane;
+    const char *bad = NULL;
+
+    for (uint32_t i = 0; i < count && bad == NULL; i++) {
+        struct tl_payload p;
+        uint64_t bin = TL_BIN_NONE;
+
+        bad = lane->spec->inspect(records + (size_t)i * lane->record_bytes, &p);
+        if (bad == NULL)
+            bad = plan_payload(lane, lr, &p, plan, &bin);
+        if (bad != NULL)
+            break;
+        if (batch->bin != NULL)
+            batch->bin[i] = bin;
+        plan->collected += p.whole;
+        batch->payload_bytes += p.bytes;
+        batch->count++;
+    }
+    memcpy((uint8_t *)(uintptr_t)batch->records, records, (size_t)batch->count * lane->record_bytes);
+    batch->payload_end = plan->payload_end;
+    batch->has_payload = plan->has_payload;
+    return bad;
+}
+
+static struct tl_batch *batch_make(struct tl_hlane *lane, struct tl_crun *run, uint32_t count, uint64_t seq)
+{
+    size_t bins = lane->spec->has_arena ? count * sizeof(uint64_t) : 0;
+    struct tl_batch *batch = tl__slab_take(lane->engine, run, lane->shard->index,
+                                           sizeof(*batch) + bins + (size_t)count * lane->record_bytes);
+
+    if (batch == NULL)
+        return NULL;
+    memset(batch, 0, sizeof(*batch));
+    batch->run = run;
+    batch->lane = lane;
+    batch->seq = seq;
+    batch->bin = bins ? (uint64_t *)(void *)(batch + 1) : NULL;
+    batch->records = (uint8_t *)(batch + 1) + bins;
+    return batch;
+}
+
+/* --- buffers that become nothing ----------------------------------------------------------------------------- */
+
+/*
+ * A buffer whose records nobody gets: of a run that is over, or without memory for them. Its payloads still leave the
+ * arena; the watermark may pass them only after those that the writer has yet to do.
+ */
+static int discard(struct tl_hlane *lane, struct tl_lane_run *lr, const uint8_t *records, uint32_t count)
+{
+    uint64_t end = 0;
+
+    if (tl_load_acq(&lane->jobs_done) != lane->jobs_queued) /* H4: all before is written; pairs with H3 */
+        return TL_EAGAIN;
+    for (uint32_t i = 0; i < count; i++) {
+        struct tl_payload p;
+        const char *bad = lane->spec->inspect(records + (size_t)i * lane->record_bytes, &p);
+
+        if (bad != NULL || p.bytes > lane->arena_bytes || p.offset + p.bytes - lane->acked > 2 * lane->arena_bytes)
+            return tl__lane_corrupt(lane, bad != NULL ? bad : "record.payload", p.offset), 0;
+        if (p.bytes != 0)
+            end = p.offset + p.bytes;
+        if (lr != NULL) {
+            lr->lost[TL_LOSS_NO_BUFFER] += p.whole;
+            lr->chunk_open = false;
+        }
+    }
+    if (end > lane->payload_next) {
+        lane->payload_next = end;
+        tl_store_rel(&lane->written_end, end); /* H1: the writer has nothing of this lane, so its word is ours */
+    }
+    return 0;
+}
+
+/* --- consume ------------------------------------------------------------------------------------------------- */
+
+static const char *header_fault(const struct tl_hlane *lane, const struct tl_lane_buffer *b)
+{
+    if (b->magic != TL_BUFFER_MAGIC)
+        return "buffer.magic";
+    if (b->lane != lane->index)
+        return "buffer.lane";
+    if (b->epoch == 0 || b->epoch > tl_load_rlx(&lane->engine->last_epoch)) /* relaxed: the launch came after it */
+        return "buffer.epoch";
+    if ((b->flags & ~TL_BUFFER_END) != 0)
+        return "buffer.flags";
+    if (b->seq < lane->seq_next)
+        return "buffer.seq";
+    return NULL;
+}
+
+static int collect(struct tl_hlane *lane, struct tl_crun *run, const struct tl_lane_buffer *b, uint32_t count)
+{
+    struct tl_lane_run *lr = &run->lanes[lane->index];
+    struct tl_batch *batch = batch_make(lane, run, count, b->seq);
+    struct plan plan = {0};
+    const char *bad;
+
+    if (batch == NULL)
+        return discard(lane, lr, (const uint8_t *)(b + 1), count);
+    bad = fill(batch, lr, (const uint8_t *)(b + 1), count, &plan);
+    lr->collected += plan.collected;
+    if (batch->count > 0) {
+        if (lr->last != NULL)
+            lr->last->next = batch;
+        else
+            lr->first = batch;
+        lr->last = batch;
+        tl__batch_queue(batch, plan.bin_bytes);
+        /* The rest of an open chunk goes where its first piece went. */
+        if (lr->chunk_open && (lr->chunk_base & TL_BIN_ABSOLUTE) == 0)
+            lr->chunk_base = (lr->chunk_base + batch->bin_base) | TL_BIN_ABSOLUTE;
+    }
+    if (bad != NULL)
+        tl__lane_corrupt(lane, bad, ((const uint64_t *)(const void *)(b + 1))[0]);
+    return 0;
+}
+
+int tl__consume(struct tl_hlane *lane, uint32_t index)
+{
+    const struct tl_lane_buffer *b = tl__buffer_view(lane, index);
+    uint32_t count = (uint32_t)tl_load_rlx(&b->count); /* relaxed: the buffer is ours since A1 */
+    const char *bad = header_fault(lane, b);
+    struct tl_crun *run;
+    int r = 0;
+
+    if (bad != NULL)
+        return tl__lane_corrupt(lane, bad, b->epoch), 0;
+    run = tl__run_find(lane->engine, b->epoch);
+    if (run != NULL && run->lanes[lane->index].sealed)
+        run = NULL;
+    if (run != NULL && run->lanes[lane->index].ended)
+        return tl__lane_corrupt(lane, "buffer.epoch", b->epoch), 0;
+    if (count > 0)
+        r = run != NULL ? collect(lane, run, b, count) : discard(lane, NULL, (const uint8_t *)(b + 1), count);
+    if (r < 0)
+        return r;
+    lane->seq_next = b->seq + 1;
+    if (run != NULL && (b->flags & TL_BUFFER_END) != 0 && !lane->stopped)
+        tl__lane_end(lane, run, &b->counts);
+    return 0;
+}
+
+bool tl__consume_step(struct tl_shard *s)
+{
+    bool progressed = false;
+
+    while (s->handoff_head != s->handoff_tail) {
+        struct tl_handoff h = s->handoff[s->handoff_head & (TL_ENGINE_HANDOFF - 1)];
+
+        if (!h.lane->stopped && tl__consume(h.lane, h.buffer) == TL_EAGAIN)
+            break;
+        h.lane->state[h.buffer] = TL_HBUFFER_RETURNED;
+        s->returned[s->n_returned++] = h;
+        s->handoff_head++;
+        progressed = true;
+    }
+    return progressed;
+}

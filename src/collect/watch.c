@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The watch over parked lanes, looked at by the service thread before it sleeps: while a lane is parked the heartbeat
+ * moves each second, so that the device can tell a slow host from a dead one; and a lane that has been parked for a
+ * second in all gets one line per run that says why.
+ */
+#include "base/env.h"
+#include "base/log.h"
+#include "collect/engine_impl.h"
+
+#define WARN_PARKED_NS UINT64_C(1000000000)
+
+static uint64_t pull(struct tl_hlane *lane, tl_au64 *view, size_t offset)
+{
+    uint64_t value = 0;
+
+    (void)tl__index_pull(lane->engine->transport, view, lane->addr + offset, &value);
+    return value;
+}
+
+static const char *cause_of(struct tl_hlane *lane)
+{
+    if (tl_load_rlx(&lane->engine->queued_bytes) != 0) /* relaxed: a figure */
+        return "disk";
+    if (lane->n_recycled == 0 && lane->free_tail == lane->free_head_seen)
+        return "collector";
+    return "arena";
+}
+
+static void warn(struct tl_hlane *lane, struct tl_crun *run, uint64_t parked_ns)
+{
+    uint64_t since = tl_load_rlx(&run->first_write_ns), now = tl__now_ns(); /* relaxed: a figure */
+    uint64_t written = tl_load_rlx(&run->written_bytes);                    /* relaxed: a figure */
+    double rate = since != 0 && now > since ? (double)written * 1e3 / (double)(now - since) : 0;
+
+    tl_log_warn(
+        "%s lane %u has waited %.1f s for the host (cause: %s; drained %.1f MB at %.1f MB/s, %.1f MB queued): dump "
+        "less (level 1 or 3 with marks), cut oversize tensors with --dump-oversize, or use a faster disk",
+        lane->spec->name, lane->index, (double)parked_ns / 1e9, cause_of(lane), (double)written / 1e6, rate,
+        (double)tl_load_rlx(&lane->engine->queued_bytes) / 1e6); /* relaxed: a figure */
+}
+
+static void look(struct tl_hlane *lane, uint64_t parked_since, uint64_t now)
+{
+    uint64_t parked = pull(lane, &lane->view->parked_ns, offsetof(struct tl_lane, parked_ns));
+    uint32_t epoch = (uint32_t)pull(lane, &lane->view->epoch, offsetof(struct tl_lane, epoch));
+    struct tl_crun *run = tl__run_find(lane->engine, epoch);
+
+    parked += now > parked_since ? now - parked_since : 0;
+    if (run == NULL || parked < WARN_PARKED_NS || lane->warned_epoch == epoch)
+        return;
+    lane->warned_epoch = epoch;
+    warn(lane, run, parked);
+}
+
+static void beat(struct tl_shard *s, uint64_t now)
+{
+    struct tl_engine *e = s->engine;
+    uint64_t value = tl_add_rlx(&e->beats, 1u) + 1; /* relaxed: only its movement matters */
+
+    s->beat_ns = now;
+    (void)tl__index_push(e->transport, &e->header->heartbeat,
+                         e->region_addr + offsetof(struct tl_dfx_header, heartbeat), value);
+}
+
+uint64_t tl__watch_step(struct tl_shard *s)
+{
+    bool waits = false;
+    uint64_t now = 0;
+
+    for (unsigned i = 0; i < s->n_lanes; i++) {
+        struct tl_hlane *lane = s->lanes[i];
+        uint64_t since;
+
+        if (lane->stopped)
+            continue;
+        since = pull(lane, &lane->view->parked_since, offsetof(struct tl_lane, parked_since));
+        if (since == 0 && pull(lane, &lane->view->given_up, offsetof(struct tl_lane, given_up)) == 0)
+            continue;
+        now = now != 0 ? now : tl__now_ns();
+        waits = true;
+        if (since != 0)
+            look(lane, since, now);
+    }
+    if (!waits)
+        return TL_FOREVER;
+    if (now - s->beat_ns >= TL_HEARTBEAT_NS)
+        beat(s, now);
+    return s->beat_ns + TL_HEARTBEAT_NS;
+}
