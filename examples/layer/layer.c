@@ -161,14 +161,13 @@ static tl_task_id submit_attention(struct tl_orch *o, const struct tl_program_ar
 }
 
 /* One column tile of the mlp: act[:, first..] = silu(g * w_gate[:, first..]) * (g * w_up[:, first..]). Returns the
- * task that writes it. `before` is who wrote g; `owner` holds act's memory. */
+ * task that writes it. `before` is who wrote g. */
 static tl_task_id submit_mlp_tile(struct tl_orch *o, const struct tl_program_args *in, const struct tl_tensor *g,
-                                  const struct tl_tensor *act, uint32_t first, uint32_t cols, tl_task_id before,
-                                  tl_task_id owner)
+                                  const struct tl_tensor *act, uint32_t first, uint32_t cols, tl_task_id before)
 {
     const uint32_t offset[] = {0, first}, w_shape[] = {g->shape[1], cols}, act_shape[] = {g->shape[0], cols};
     struct tl_tensor w_gate, w_up, window, gate = matrix(g->shape[0], cols), up = gate;
-    tl_task_id deps[3];
+    tl_task_id deps[2];
 
     if (tl_view(&in->tensors[W_GATE], offset, w_shape, &w_gate) ||
         tl_view(&in->tensors[W_UP], offset, w_shape, &w_up) || tl_view(act, offset, act_shape, &window)) {
@@ -177,8 +176,7 @@ static tl_task_id submit_mlp_tile(struct tl_orch *o, const struct tl_program_arg
     }
     deps[0] = submit_binary(o, FUNC_GATE, g, &w_gate, &gate, &before, 1);
     deps[1] = submit_binary(o, FUNC_UP, g, &w_up, &up, &before, 1);
-    deps[2] = owner;
-    return submit_binary(o, FUNC_SILU_MUL, &gate, &up, &window, deps, 3);
+    return submit_binary(o, FUNC_SILU_MUL, &gate, &up, &window, deps, 2);
 }
 
 /* y = x1 + mlp(g). The tiles write windows of one tensor, side by side; only `down` waits for them all. The manual
@@ -190,20 +188,16 @@ static void submit_mlp(struct tl_orch *o, const struct tl_program_args *in, cons
     const uint32_t tile = (uint32_t)((ffn + in->params[PARAM_FFN_TILES] - 1) / in->params[PARAM_FFN_TILES]);
     struct tl_tensor act = matrix(batch, ffn), down = matrix(batch, g->shape[1]), y = in->tensors[Y];
     struct tl_tensor *const allocated[] = {&act};
-    tl_task_id deps[MAX_FFN_TILES + 1], last[3];
+    tl_task_id deps[MAX_FFN_TILES], last[2];
     uint32_t n = 0;
 
     TL_MANUAL_SCOPE (o) {
-        const tl_task_id owner = tl_alloc_tensors(o, allocated, 1);
-
+        tl_alloc_tensors(o, allocated, 1); /* memory needs no dependency: it stays until its last user is done */
         for (uint32_t first = 0; first < ffn; first += tile)
-            deps[n++] =
-                submit_mlp_tile(o, in, g, &act, first, first + tile <= ffn ? tile : ffn - first, g_writer, owner);
-        deps[n++] = owner;
+            deps[n++] = submit_mlp_tile(o, in, g, &act, first, first + tile <= ffn ? tile : ffn - first, g_writer);
         last[0] = submit_binary(o, FUNC_DOWN, &act, &in->tensors[W_DOWN], &down, deps, n);
         last[1] = x1_writer;
-        last[2] = x1->owner; /* the task that holds x1's memory: naming it keeps the memory until this one is done */
-        submit_binary(o, FUNC_RESIDUAL, x1, &down, &y, last, 3);
+        submit_binary(o, FUNC_RESIDUAL, x1, &down, &y, last, 2);
     }
 }
 

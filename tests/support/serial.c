@@ -311,6 +311,8 @@ static void check_args(struct tl_orch *o, tl_task_id id, const struct tl_task_ar
         }
     }
     for (uint32_t i = 0; i < args->n_deps; i++) {
+        if (args->deps[i] == TL_NO_TASK) /* "nothing before it", e.g. in a loop's first turn */
+            continue;
         if (args->deps[i] >> 32 > 3 || (uint32_t)args->deps[i] >= o->next_local[args->deps[i] >> 32])
             serial__fail(&o->run->error, TL_EGRAPH, "task 0x%016llx depends on a task that was never submitted",
                          (unsigned long long)id);

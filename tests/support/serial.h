@@ -42,10 +42,10 @@ struct serial_opts {
     const char *case_name;             /* NULL: the first case */
     const struct tl_setting *settings; /* on top of the case's; n_settings of them */
     uint32_t n_settings;
-    uint64_t
-        shuffle_seed;         /* 0: tasks run at submit, in that order. Else after the orchestration, in a random order
-                                 that    keeps each task behind those whose output it takes (read or overwritten) and behind
-                                 its    explicit dependencies, and behind nothing else: readers are not waited for. */
+    /* 0: tasks run at submit, in that order. Else after the orchestration, in a random order that keeps each task
+     * behind those whose output it takes (read or overwritten) and behind its explicit dependencies, and behind nothing
+     * else: readers are not waited for. */
+    uint64_t shuffle_seed;
     serial_observer observer; /* NULL: nobody watches */
     void *observer_context;
 };

@@ -7,6 +7,9 @@
 
 #include "serial_internal.h"
 
+/* Where the sequence of every run starts: as in src/host/data.c, so that both see the same inputs. */
+#define RANDOM_SEED UINT64_C(0x7461736b6c656e73)
+
 uint64_t serial__random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -204,7 +207,7 @@ int serial_run(const struct tl_program *program, const struct serial_opts *opts,
 {
     static const struct serial_opts defaults = {0};
     struct serial_run *run = calloc(1, sizeof *run);
-    struct tl_data d = {.program = program, .run = run, .preparing = true};
+    struct tl_data d = {.program = program, .run = run, .random_state = RANDOM_SEED, .preparing = true};
     int r;
 
     if (!run)
