@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/dump_entry.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <tasklens/error.h>
+
+#include "analysis/dump_payload.h"
+#include "analysis/overview.h"
+#include "analysis/dump_pick.h"
+#include "analysis/value.h"
+#include "base/number.h"
+#include "tensor/convert.h"
+
+struct entry {
+    struct tl_page *out;
+    const struct tl_recording *recording;
+    const struct tl_dump_record *r;
+    uint64_t index;
+    const char *mark; /* in front of each line of the head */
+};
+
+static void key(const struct entry *e, const char *name)
+{
+    tl__put_format(e->out, "%s%-13s ", e->mark, name);
+}
+
+__attribute__((format(printf, 3, 4))) static void line(const struct entry *e, const char *name, const char *format, ...)
+{
+    char text[400];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    key(e, name);
+    tl__put_format(e->out, "%s\n", text);
+}
+
+static void put_identity(const struct entry *e)
+{
+    const struct tl_dump_record *r = e->r;
+
+    line(e, "index", "%" PRIu64 " of %" PRIu64, e->index, tl_recording_count(e->recording));
+    key(e, "task");
+    tl__put_task(e->out, r->task_id);
+    tl__put_format(e->out, " (0x%016" PRIx64 ")\n", r->task_id);
+    key(e, "func_id");
+    tl__put_funcs(e->out, r);
+    tl__put(e->out, "\n", 1);
+    line(e, "stage", "%s", tl_stage_name(r->stage));
+    line(e, "role", "%s", tl_role_name(r->role));
+    line(e, "arg_index", "%" PRIu32, r->arg_index);
+    line(e, "kind", "%s", tl_kind_name(r->kind));
+    line(e, "dtype", "%s", tl_dtype_name(r->dtype));
+}
+
+static void put_layout(const struct entry *e)
+{
+    const struct tl_dump_record *r = e->r;
+
+    if (r->kind == TL_KIND_SCALAR)
+        return;
+    key(e, "shape");
+    tl__put_shape(e->out, r);
+    tl__put(e->out, "\n", 1);
+    if (r->rank <= TL_MAX_DIMS) {
+        key(e, "strides");
+        tl__put_strides(e->out, r);
+        tl__put(e->out, "\n", 1);
+        line(e, "start_offset", "%" PRIu64, r->start_offset);
+        line(e, "is_contiguous", "%s", (r->flags & TL_ARG_CONTIGUOUS) != 0 ? "true" : "false");
+    }
+    if (r->bin_size > 0)
+        line(e, "payload", "%" PRIu64 " bytes at %" PRIu64 " of %s", r->bin_size, r->bin_offset,
+             tl_recording_summary(e->recording)->bin_file);
+    else
+        line(e, "payload", "none");
+}
+
+/* What tl__put_flags has a word for. */
+#define NOTED ((unsigned)~(TL_ARG_CONTIGUOUS | TL_ARG_MARKED | TL_ARG_HAS_HASH))
+
+static void put_state(const struct entry *e)
+{
+    const struct tl_dump_record *r = e->r;
+
+    if ((r->flags & TL_ARG_HAS_HASH) != 0)
+        line(e, "hash", "xxh3:%016" PRIx64, r->hash);
+    if ((r->flags & TL_ARG_MARKED) != 0)
+        line(e, "marked", "true");
+    if ((r->flags & NOTED) == 0 && r->cause == TL_DUMP_CAUSE_NONE)
+        return;
+    key(e, "notes");
+    tl__put_flags(e->out, r);
+    if ((r->flags & TL_ARG_TRUNCATED) != 0)
+        tl__put_format(e->out, "; %" PRIu64 " of %" PRIu64 " elements are here", tl__dump_elements_here(r),
+                       tl__dump_elements(r));
+    tl__put(e->out, "\n", 1);
+}
+
+static void put_stats(const struct entry *e, const struct tl_stats *s)
+{
+    line(e, "elements", "%" PRIu64 ": %" PRIu64 " zero, %" PRIu64 " NaN, %" PRIu64 " Inf, %" PRIu64 " -Inf", s->count,
+         s->zeros, s->nan, s->pos_inf, s->neg_inf);
+    if (s->finite == 0)
+        return;
+    if (tl__dtype_is_float(s->dtype))
+        line(e, "range", "%.9g to %.9g, mean %.9g", s->min, s->max, s->mean);
+    else if (tl__dtype_is_unsigned(s->dtype))
+        line(e, "range", "%" PRIu64 " to %" PRIu64 ", mean %.9g", (uint64_t)s->min_int, (uint64_t)s->max_int, s->mean);
+    else
+        line(e, "range", "%" PRId64 " to %" PRId64 ", mean %.9g", s->min_int, s->max_int, s->mean);
+}
+
+static void put_scalar(const struct entry *e)
+{
+    char text[TL_VALUE_BYTES];
+    int n;
+
+    if (tl_dtype_bits(e->r->dtype) == 0) {
+        line(e, "value", "0x%016" PRIx64 " (the dtype is not known)", e->r->value_bits);
+        return;
+    }
+    n = (int)tl__value_text(text, e->r->dtype, &e->r->value_bits, 0);
+    line(e, "value", "%.*s (bits 0x%" PRIx64 ")", n, text, e->r->value_bits);
+}
+
+static struct tl_overview overview_of(const struct tl_dump_record *r, const void *data)
+{
+    struct tl_overview v = {.dtype = r->dtype, .rank = r->rank, .data = data, .here = tl__dump_elements_here(r)};
+
+    memcpy(v.shape, r->shape, sizeof(v.shape));
+    return v;
+}
+
+static int put_entry(struct entry *e, bool file, struct tl_error *reterr)
+{
+    const void *data = NULL;
+    struct tl_overview view;
+    struct tl_stats s;
+    int code = 0;
+
+    put_identity(e);
+    put_layout(e);
+    if (e->r->kind == TL_KIND_SCALAR)
+        put_scalar(e);
+    put_state(e);
+    if (e->r->kind == TL_KIND_SCALAR || tl__dump_elements_here(e->r) == 0)
+        return e->out->error;
+    code = tl_recording_payload(e->recording, e->index, &data, reterr);
+    if (code == 0)
+        code = tl__dump_stats(e->recording, e->index, &s, reterr);
+    if (code < 0)
+        return code;
+    put_stats(e, &s);
+    view = overview_of(e->r, data);
+    view.edges_only = !file && view.here > TL_DUMP_WHOLE_ELEMENTS;
+    tl__put_format(e->out, "\n%svalues, row by row%s\n", e->mark,
+                   view.edges_only ? " (edges; --export txt writes all)" : "");
+    tl__put_overview(e->out, &view);
+    if (file) {
+        tl__put_format(e->out, "\n%svalues by index\n", e->mark);
+        tl__put_by_index(e->out, &view);
+    }
+    return e->out->error;
+}
+
+int tl__dump_entry_text(struct tl_page *out, const struct tl_recording *recording, uint64_t index,
+                        struct tl_error *reterr)
+{
+    struct entry e = {
+        .out = out, .recording = recording, .r = tl_recording_at(recording, index), .index = index, .mark = ""};
+
+    return e.r != NULL ? put_entry(&e, false, reterr) : TL_ERANGE;
+}
+
+int tl__dump_entry_file(struct tl_page *out, const struct tl_recording *recording, uint64_t index,
+                        struct tl_error *reterr)
+{
+    struct entry e = {
+        .out = out, .recording = recording, .r = tl_recording_at(recording, index), .index = index, .mark = "# "};
+
+    return e.r != NULL ? put_entry(&e, true, reterr) : TL_ERANGE;
+}

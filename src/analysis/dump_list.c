@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/dump_list.h"
+
+#include <inttypes.h>
+
+#include <tasklens/error.h>
+
+#include "analysis/dump_payload.h"
+#include "analysis/table.h"
+#include "analysis/value.h"
+#include "base/env.h"
+#include "base/number.h"
+#include "tensor/convert.h"
+
+#define SHOWN 4 /* values a line */
+#define LONG 8  /* a float's text beyond this is cut to six digits, so that lines stay short */
+
+static const struct tl_column columns[] = {
+    {"index", true, false},  {"task", false, false}, {"func", false, false},  {"stage", false, false},
+    {"role", false, false},  {"arg", true, false},   {"dtype", false, false}, {"shape", false, false},
+    {"values", false, true}, {"min", true, true},    {"max", true, true},     {"NaN", true, true},
+    {"Inf", true, true},     {"notes", false, true},
+};
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), VALUE_CELLS = 5 };
+
+struct rows {
+    const struct tl_dump_list *list;
+    /* The value cells of all rows, each with its length in front, because the table asks for them twice. */
+    struct tl_page cells;
+    uint64_t *start; /* where a row's cells begin; NULL: no values */
+};
+
+/* Six significant digits are enough to see a range; the full view has more. */
+static void put_extreme(struct tl_page *page, const struct tl_stats *s, double d, int64_t i)
+{
+    char text[TL_NUMBER_BYTES];
+
+    if (s->finite == 0)
+        return;
+    if (tl__dtype_is_float(s->dtype))
+        tl__put_format(page, "%.6g", d);
+    else if (tl__dtype_is_unsigned(s->dtype))
+        tl__put_u64(page, (uint64_t)i);
+    else
+        tl__put(page, text, tl__print_i64(text, i));
+}
+
+static void put_first(struct tl_page *page, const struct tl_stats *s)
+{
+    char text[TL_VALUE_BYTES];
+    float f;
+
+    for (uint32_t i = 0; i < s->first_count && i < SHOWN; i++) {
+        size_t n = tl__value_text(text, s->dtype, s->first, i);
+
+        tl__put(page, " ", i > 0);
+        if (n <= LONG || tl__to_f32(s->dtype, s->first, i, 1, &f) < 0 || !tl__dtype_is_float(s->dtype))
+            tl__put(page, text, n);
+        else
+            tl__put_format(page, "%.6g", (double)f);
+    }
+    if (s->count > SHOWN)
+        tl__put_str(page, " ...");
+}
+
+static void put_value_cell(struct tl_page *page, unsigned cell, const struct tl_dump_record *r,
+                           const struct tl_stats *s)
+{
+    bool range = r->kind == TL_KIND_TENSOR && s->count > 1;
+
+    if (s->count == 0) { /* nothing to look at: say why */
+        if (cell != 0)
+            return;
+        if (r->kind == TL_KIND_SCALAR)
+            tl__put_format(page, "0x%" PRIx64, r->value_bits);
+        else
+            tl__put_str(page, r->rank <= TL_MAX_DIMS && tl__dump_elements(r) == 0 ? "(empty)" : "-");
+    } else if (cell == 0) {
+        put_first(page, s);
+    } else if (cell == 1 && range) {
+        put_extreme(page, s, s->min, s->min_int);
+    } else if (cell == 2 && range) {
+        put_extreme(page, s, s->max, s->max_int);
+    } else if (cell == 3 && s->nan > 0) {
+        tl__put_u64(page, s->nan);
+    } else if (cell == 4 && s->pos_inf + s->neg_inf > 0) {
+        tl__put_u64(page, s->pos_inf + s->neg_inf);
+    }
+}
+
+static void keep_cells(struct rows *rows, const struct tl_dump_record *r, const struct tl_stats *s)
+{
+    for (unsigned cell = 0; cell < VALUE_CELLS; cell++) {
+        size_t mark = rows->cells.used;
+
+        tl__put(&rows->cells, "", 1); /* the length, below */
+        put_value_cell(&rows->cells, cell, r, s);
+        if (rows->cells.error == 0)
+            rows->cells.data[mark] = (char)(rows->cells.used - mark - 1); /* at most 4 values of 32 bytes and spaces */
+    }
+}
+
+static void keep_row(void *ctx, uint64_t number, const struct tl_dump_record *r, const struct tl_stats *s)
+{
+    struct rows *rows = ctx;
+
+    rows->start[number] = rows->cells.used;
+    keep_cells(rows, r, s);
+}
+
+static void put_geometry(struct tl_page *page, const struct tl_dump_record *r)
+{
+    tl__put_shape(page, r);
+    if (r->kind == TL_KIND_SCALAR || r->rank > TL_MAX_DIMS || tl__dump_is_plain(r))
+        return;
+    if ((r->flags & TL_ARG_CONTIGUOUS) == 0) {
+        tl__put_str(page, " strides ");
+        tl__put_strides(page, r);
+    }
+    if (r->start_offset != 0) {
+        tl__put_str(page, " offset ");
+        tl__put_u64(page, r->start_offset);
+    }
+}
+
+/* Without values a scalar's is shown all the same: it stands in the manifest. */
+static void put_value_cells(const struct rows *rows, uint64_t number, const struct tl_dump_record *r,
+                            struct tl_row *row)
+{
+    const char *p = rows->start != NULL ? rows->cells.data + rows->start[number] : NULL;
+    char text[TL_VALUE_BYTES];
+
+    for (unsigned cell = 0; cell < VALUE_CELLS; cell++) {
+        if (p != NULL) {
+            tl__put(&row->text, p + 1, (unsigned char)*p);
+            p += 1 + (unsigned char)*p;
+        } else if (cell == 0 && r->kind == TL_KIND_SCALAR && tl_dtype_bits(r->dtype) > 0) {
+            tl__put(&row->text, text, tl__value_text(text, r->dtype, &r->value_bits, 0));
+        }
+        tl__cell_end(row);
+    }
+}
+
+static void put_row(void *ctx, uint64_t number, struct tl_row *row)
+{
+    const struct rows *rows = ctx;
+    uint64_t index = tl__dump_pick_at(rows->list->scan.pick, number);
+    const struct tl_dump_record *r = tl_recording_at(rows->list->scan.recording, index);
+    struct tl_page *page = &row->text;
+
+    tl__put_u64(page, index);
+    tl__cell_end(row);
+    tl__put_task(page, r->task_id);
+    tl__cell_end(row);
+    tl__put_funcs(page, r);
+    tl__cell_end(row);
+    tl__put_str(page, r->stage == TL_STAGE_BEFORE ? "before" : "after");
+    tl__cell_end(row);
+    tl__put_str(page, tl_role_name(r->role));
+    tl__cell_end(row);
+    tl__put_u64(page, r->arg_index);
+    tl__cell_end(row);
+    tl__put_str(page, tl_dtype_name(r->dtype));
+    tl__cell_end(row);
+    put_geometry(page, r);
+    tl__cell_end(row);
+    put_value_cells(rows, number, r, row);
+    tl__put_flags(page, r);
+    tl__cell_end(row);
+}
+
+void tl__put_dump_summary(struct tl_page *out, const struct tl_recording *recording, const char *dir)
+{
+    const struct tl_dump_summary *s = tl_recording_summary(recording);
+
+    tl__put_format(out,
+                   "%s: level %" PRIu32 ", %" PRIu64 " args (%" PRIu64 " before, %" PRIu64 " after; %" PRIu64
+                   " input, %" PRIu64 " output, %" PRIu64 " inout), ",
+                   dir, s->level, s->total_args, s->before_dispatch, s->after_completion, s->input_args, s->output_args,
+                   s->inout_args);
+    if (s->bin_file[0] == 0)
+        tl__put_str(out, "no payload file\n");
+    else
+        tl__put_format(out, "%s %" PRIu64 " bytes\n", s->bin_file, s->bin_bytes);
+}
+
+static void put_heading(struct tl_page *out, const struct tl_dump_list *list)
+{
+    const struct tl_dump_summary *s = tl_recording_summary(list->scan.recording);
+    uint64_t total = tl_recording_count(list->scan.recording);
+
+    tl__put_dump_summary(out, list->scan.recording, list->dir);
+    if (s->truncated_args > 0)
+        tl__put_format(out, "truncated: %" PRIu64 " payloads hold the first part of their tensor only\n",
+                       s->truncated_args);
+    if (s->dropped_records > 0)
+        tl__put_format(out, "dropped: %" PRIu64 " records were seen on the device and are not here\n",
+                       s->dropped_records);
+    if (s->dropped_overwrite > 0)
+        tl__put_format(out, "overwritten: %" PRIu64 " payloads were gone before they were read\n",
+                       s->dropped_overwrite);
+    if (list->scan.pick->count < total)
+        tl__put_format(out, "shown: %" PRIu64 " of %" PRIu64 "\n", list->scan.pick->count, total);
+}
+
+int tl__dump_list_text(struct tl_page *out, const struct tl_dump_list *list, struct tl_error *reterr)
+{
+    struct rows rows = {.list = list};
+    int code = 0;
+
+    tl__page_init(&rows.cells, NULL, NULL);
+    if (list->scan.values) {
+        rows.start = tl__alloc(list->scan.pick->count + 1, sizeof(*rows.start));
+        code = rows.start != NULL ? tl__dump_each(&list->scan, keep_row, &rows, reterr) : TL_ENOMEM;
+        if (code == 0)
+            code = rows.cells.error;
+    }
+    if (code == 0) {
+        put_heading(out, list);
+        if (list->scan.pick->count > 0)
+            code = tl__table_put(out, columns, COLUMNS, list->scan.pick->count, put_row, &rows);
+    }
+    tl__free(rows.start);
+    tl__page_fini(&rows.cells);
+    return code;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The list of a dump: a line a record, aligned, or JSON. One thread; the
+ * recording and the pick are borrowed for the call.
+ */
+#ifndef TL_ANALYSIS_DUMP_LIST_H
+#define TL_ANALYSIS_DUMP_LIST_H
+
+#include <tasklens/recording.h>
+
+#include "analysis/dump_payload.h"
+#include "analysis/page.h"
+#include "base/json.h"
+
+struct tl_dump_list {
+    struct tl_dump_scan scan; /* what, and whether with values: first ones, extremes, NaN and Inf */
+    const char *dir;          /* of the recording, for the first line */
+};
+
+/* Two heading lines (level, counts, payload file; losses), then the table. 0, or the code of what could not be read
+ * (*reterr) or written (the page's). */
+int tl__dump_list_text(struct tl_page *out, const struct tl_dump_list *list, struct tl_error *reterr);
+/* {"dir", "summary": {...}, "args": [one object a line]}; fields as in the manifest, and index, task, values, stats. */
+int tl__dump_list_json(struct tl_json *json, const struct tl_dump_list *list, struct tl_error *reterr);
+
+/* The first line of every answer: level, counts, payload file. */
+void tl__put_dump_summary(struct tl_page *out, const struct tl_recording *recording, const char *dir);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/dump_pick.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/env.h"
+#include "base/error.h"
+
+static bool passes(const struct tl_dump_filter *f, const struct tl_dump_record *r, uint64_t index)
+{
+    return (!f->by_index || f->index == index) && (!f->by_task || f->task_id == r->task_id) &&
+           (!f->by_arg || f->arg == r->arg_index) && (f->stage < 0 || f->stage == r->stage) &&
+           (f->role < 0 || f->role == r->role);
+}
+
+int tl__dump_pick(const struct tl_recording *recording, const struct tl_dump_filter *filter,
+                  struct tl_dump_pick *ret_pick, struct tl_error *reterr)
+{
+    struct tl_dump_pick pick = {0};
+    uint64_t total = tl_recording_count(recording), n = 0;
+
+    if (filter->by_index && filter->index >= total) {
+        if (total == 0)
+            return tl__fail(reterr, TL_ERANGE, "--index %llu: the recording has no arguments",
+                            (unsigned long long)filter->index);
+        return tl__fail(reterr, TL_ERANGE, "--index %llu is out of range: the recording has %llu arguments, 0 to %llu",
+                        (unsigned long long)filter->index, (unsigned long long)total, (unsigned long long)total - 1);
+    }
+    if (!filter->by_index && !filter->by_task && !filter->by_arg && filter->stage < 0 && filter->role < 0) {
+        pick.count = total;
+        *ret_pick = pick;
+        return 0;
+    }
+    for (uint64_t i = 0; i < total; i++)
+        n += passes(filter, tl_recording_at(recording, i), i);
+    pick.index = tl__alloc(n > 0 ? n : 1, sizeof(*pick.index));
+    if (pick.index == NULL)
+        return tl__fail(reterr, TL_ENOMEM, "out of memory for %llu records", (unsigned long long)n);
+    for (uint64_t i = 0; i < total; i++)
+        if (passes(filter, tl_recording_at(recording, i), i))
+            pick.index[pick.count++] = i;
+    *ret_pick = pick;
+    return 0;
+}
+
+void tl__dump_pick_fini(struct tl_dump_pick *pick)
+{
+    tl__free(pick->index);
+    *pick = (struct tl_dump_pick){0};
+}
+
+/* All digits of `base` from `text` on, up to *ret_end; -1 if there is none or 64 bits cannot hold it. */
+static int digits(const char *text, int base, const char **ret_end, uint64_t *ret_value)
+{
+    const char *set = base == 16 ? "0123456789abcdefABCDEF" : "0123456789";
+    size_t n = strspn(text, set);
+
+    errno = 0;
+    *ret_value = strtoull(text, NULL, base);
+    *ret_end = text + n;
+    return n > 0 && errno == 0 ? 0 : -1;
+}
+
+int tl__task_parse(const char *text, uint64_t *ret_task_id)
+{
+    uint64_t ring, local;
+    const char *end;
+
+    if (text[0] == 'r' || text[0] == 'R') {
+        if (digits(text + 1, 10, &end, &ring) != 0 || (*end != 't' && *end != 'T') ||
+            digits(end + 1, 10, &end, &local) != 0 || *end != 0 || ring > UINT32_MAX || local > UINT32_MAX)
+            return TL_EPARSE;
+        *ret_task_id = ring << 32 | local;
+        return 0;
+    }
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+        if (digits(text + 2, 16, &end, &local) != 0 || *end != 0)
+            return TL_EPARSE;
+    } else if (digits(text, 10, &end, &local) != 0 || *end != 0) {
+        return TL_EPARSE;
+    }
+    *ret_task_id = local;
+    return 0;
+}
+
+void tl__put_task(struct tl_page *page, uint64_t task_id)
+{
+    tl__put(page, "r", 1);
+    tl__put_u64(page, task_id >> 32);
+    tl__put(page, "t", 1);
+    tl__put_u64(page, task_id & UINT32_MAX);
+}
+
+int tl__stage_parse(const char *text)
+{
+    if (strcasecmp(text, "before") == 0 || strcasecmp(text, tl_stage_name(TL_STAGE_BEFORE)) == 0)
+        return TL_STAGE_BEFORE;
+    if (strcasecmp(text, "after") == 0 || strcasecmp(text, tl_stage_name(TL_STAGE_AFTER)) == 0)
+        return TL_STAGE_AFTER;
+    return TL_EPARSE;
+}
+
+int tl__role_parse(const char *text)
+{
+    for (int role = TL_ROLE_INPUT; role <= TL_ROLE_INOUT; role++)
+        if (strcasecmp(text, tl_role_name((unsigned)role)) == 0)
+            return role;
+    return TL_EPARSE;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which records of a dump a question is about, and how tasks are named in questions and answers. */
+#ifndef TL_ANALYSIS_DUMP_PICK_H
+#define TL_ANALYSIS_DUMP_PICK_H
+
+#include <tasklens/recording.h>
+
+#include "analysis/page.h"
+
+/* A plain value; TL_DUMP_FILTER_INIT lets everything through. */
+struct tl_dump_filter {
+    uint64_t task_id, arg, index;
+    bool by_task, by_arg, by_index;
+    int stage, role; /* -1: any */
+};
+#define TL_DUMP_FILTER_INIT                                                                                            \
+    {                                                                                                                  \
+        .stage = -1, .role = -1                                                                                        \
+    }
+
+struct tl_dump_pick {
+    uint64_t *index; /* ours; NULL: all records in order */
+    uint64_t count;
+};
+
+/* The records that pass. TL_ERANGE: filter->index is past the end; TL_ENOMEM. End with tl__dump_pick_fini. */
+int tl__dump_pick(const struct tl_recording *recording, const struct tl_dump_filter *filter,
+                  struct tl_dump_pick *ret_pick, struct tl_error *reterr);
+void tl__dump_pick_fini(struct tl_dump_pick *pick);
+
+static inline uint64_t tl__dump_pick_at(const struct tl_dump_pick *pick, uint64_t i)
+{
+    return pick->index != NULL ? pick->index[i] : i;
+}
+
+/* "0x200000a00", "8589937152" or "r2t2560". 0 or TL_EPARSE. */
+int tl__task_parse(const char *text, uint64_t *ret_task_id);
+/* Ring and local number: "r2t2560". */
+void tl__put_task(struct tl_page *page, uint64_t task_id);
+/* "before", "before_dispatch", "after", "after_completion"; "input", "output", "inout". The value or TL_EPARSE. */
+int tl__stage_parse(const char *text);
+int tl__role_parse(const char *text);
+
+#endif

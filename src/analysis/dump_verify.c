@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/dump_verify.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <tasklens/error.h>
+
+#include "artifact/args_dump.h"
+#include "base/hash.h"
+
+/* `record` NULL: the fault is the manifest's as a whole. */
+typedef void (*fault_fn)(void *ctx, uint64_t index, const struct tl_dump_record *record, const char *what);
+
+struct result {
+    uint64_t records, payloads, payload_bytes, hashed, unhashed, faults;
+};
+
+struct pass {
+    const struct tl_dump_verify *verify;
+    struct result result;
+    fault_fn fn;
+    void *ctx;
+};
+
+static void fault(struct pass *p, uint64_t index, const char *what)
+{
+    p->result.faults++;
+    p->fn(p->ctx, index, tl_recording_at(p->verify->recording, index), what);
+}
+
+/* A whole payload has the size that its dtype and shape say; a cut one has less. */
+static void check_size(struct pass *p, uint64_t index, const struct tl_dump_record *r)
+{
+    uint64_t whole = tl__dump_payload_bytes(r);
+    bool may_be_cut = (r->flags & (TL_ARG_TRUNCATED | TL_ARG_PARTIAL | TL_ARG_LOST)) != 0;
+    char what[160];
+
+    if (tl_dtype_bits(r->dtype) == 0 || r->rank > TL_MAX_DIMS || r->bin_size == whole ||
+        (may_be_cut && r->bin_size < whole))
+        return;
+    (void)snprintf(what, sizeof(what), "bin_size is %" PRIu64 ", dtype and shape say %" PRIu64, r->bin_size, whole);
+    fault(p, index, what);
+}
+
+static void check_payload(struct pass *p, uint64_t index, const struct tl_dump_record *r)
+{
+    const void *data = NULL;
+    struct tl_error error;
+    uint64_t hash;
+    char what[160];
+
+    p->result.payloads++;
+    p->result.payload_bytes += r->bin_size;
+    check_size(p, index, r);
+    if (tl_recording_payload(p->verify->recording, index, &data, &error) < 0) {
+        fault(p, index, error.msg);
+        return;
+    }
+    if ((r->flags & TL_ARG_HAS_HASH) == 0) {
+        p->result.unhashed++;
+        return;
+    }
+    p->result.hashed++;
+    hash = tl__hash64(data, (size_t)r->bin_size);
+    if (hash == r->hash)
+        return;
+    (void)snprintf(what, sizeof(what), "hash is xxh3:%016" PRIx64 ", the device wrote xxh3:%016" PRIx64, hash, r->hash);
+    fault(p, index, what);
+}
+
+/* The sums in the head of the manifest against the records. */
+static void check_counts(struct pass *p)
+{
+    const struct tl_recording *recording = p->verify->recording;
+    const struct tl_dump_summary *said = tl_recording_summary(recording);
+    struct tl_dump_summary real = {0};
+    char what[160];
+
+    if (p->result.records > 0)
+        tl__dump_count(&real, tl_recording_at(recording, 0), p->result.records);
+#define SAME(field)                                                                                                    \
+    if (said->field != real.field) {                                                                                   \
+        (void)snprintf(what, sizeof(what), #field " says %" PRIu64 ", the records say %" PRIu64, said->field,          \
+                       real.field);                                                                                    \
+        fault(p, UINT64_MAX, what);                                                                                    \
+    }
+    SAME(total_args)
+    SAME(before_dispatch)
+    SAME(after_completion)
+    SAME(input_args)
+    SAME(output_args)
+    SAME(inout_args)
+    SAME(truncated_args)
+#undef SAME
+}
+
+static void check_all(struct pass *p)
+{
+    const struct tl_recording *recording = p->verify->recording;
+    const struct tl_dump_record *before = NULL;
+    uint64_t total = tl_recording_summary(recording)->bin_bytes;
+
+    p->result.records = tl_recording_count(recording);
+    check_counts(p);
+    for (uint64_t i = 0; i < p->result.records; i++) {
+        const struct tl_dump_record *r = tl_recording_at(recording, i);
+
+        if (before != NULL && tl__dump_compare(before, r) > 0)
+            fault(p, i, "stands before its predecessor in (task_id, stage, arg_index, role)");
+        if (r->bin_size > 0)
+            check_payload(p, i, r);
+        if (p->verify->progress != NULL)
+            p->verify->progress(p->verify->progress_ctx, p->result.payload_bytes, total);
+        before = r;
+    }
+}
+
+/* ---- text ---- */
+
+static void put_fault(void *ctx, uint64_t index, const struct tl_dump_record *r, const char *what)
+{
+    struct tl_page *out = ctx;
+
+    if (r == NULL) {
+        tl__put_format(out, "fault: %s\n", what);
+        return;
+    }
+    tl__put_format(out, "fault: record %" PRIu64 " (", index);
+    tl__put_task(out, r->task_id);
+    tl__put_format(out, " %s %s arg %" PRIu32 "): %s\n", tl_stage_name(r->stage), tl_role_name(r->role), r->arg_index,
+                   what);
+}
+
+int tl__dump_verify_text(struct tl_page *out, const struct tl_dump_verify *verify)
+{
+    struct pass p = {.verify = verify, .fn = put_fault, .ctx = out};
+
+    check_all(&p);
+    tl__put_format(out,
+                   "%s: %s: %" PRIu64 " records, %" PRIu64 " payloads of %" PRIu64 " bytes; %" PRIu64
+                   " hashes checked, %" PRIu64 " payloads without one; %" PRIu64 " faults\n",
+                   verify->dir, p.result.faults == 0 ? "good" : "NOT GOOD", p.result.records, p.result.payloads,
+                   p.result.payload_bytes, p.result.hashed, p.result.unhashed, p.result.faults);
+    return out->error != 0 ? out->error : p.result.faults == 0 ? 0 : TL_ECORRUPT;
+}
+
+/* ---- JSON ---- */
+
+static void json_fault(void *ctx, uint64_t index, const struct tl_dump_record *r, const char *what)
+{
+    struct tl_json *json = ctx;
+
+    tl__json_object_begin(json, TL_JSON_LINE);
+    if (r != NULL) {
+        tl__json_key(json, "index");
+        tl__json_u64(json, index);
+        tl__json_key(json, "task_id");
+        tl__json_hex_string(json, r->task_id, 16);
+        tl__json_key(json, "stage");
+        tl__json_string(json, tl_stage_name(r->stage));
+        tl__json_key(json, "role");
+        tl__json_string(json, tl_role_name(r->role));
+        tl__json_key(json, "arg_index");
+        tl__json_u64(json, r->arg_index);
+    }
+    tl__json_key(json, "fault");
+    tl__json_string(json, what);
+    tl__json_object_end(json);
+}
+
+int tl__dump_verify_json(struct tl_json *json, const struct tl_dump_verify *verify)
+{
+    struct pass p = {.verify = verify, .fn = json_fault, .ctx = json};
+
+    tl__json_object_begin(json, TL_JSON_BLOCK);
+    tl__json_key(json, "dir");
+    tl__json_string(json, verify->dir);
+    tl__json_key(json, "faults");
+    tl__json_array_begin(json, TL_JSON_BLOCK);
+    check_all(&p);
+    tl__json_array_end(json);
+
+    const struct {
+        const char *key;
+        uint64_t value;
+    } counts[] = {
+        {"records", p.result.records}, {"payloads", p.result.payloads}, {"payload_bytes", p.result.payload_bytes},
+        {"hashed", p.result.hashed},   {"unhashed", p.result.unhashed}, {"fault_count", p.result.faults}};
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        tl__json_key(json, counts[i].key);
+        tl__json_u64(json, counts[i].value);
+    }
+    tl__json_key(json, "good");
+    tl__json_bool(json, p.result.faults == 0);
+    tl__json_object_end(json);
+    tl__json_newline(json);
+    return json->error != 0 ? json->error : p.result.faults == 0 ? 0 : TL_ECORRUPT;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a recording is whole, with every record at fault by its name. One thread; the recording is borrowed. */
+#ifndef TL_ANALYSIS_DUMP_VERIFY_H
+#define TL_ANALYSIS_DUMP_VERIFY_H
+
+#include <tasklens/recording.h>
+
+#include "analysis/dump_payload.h"
+#include "base/json.h"
+
+struct tl_dump_verify {
+    const struct tl_recording *recording;
+    const char *dir;
+    tl_dump_progress progress; /* NULL: none */
+    void *progress_ctx;
+};
+
+/* Reads every payload and writes a line a fault and a last line with the counts. 0: whole. TL_ECORRUPT: not. Else what
+ * could not be written. */
+int tl__dump_verify_text(struct tl_page *out, const struct tl_dump_verify *verify);
+/* {"dir", "good", counts, "faults": [{"index", "task_id", "stage", "role", "arg_index", "fault"}]} */
+int tl__dump_verify_json(struct tl_json *json, const struct tl_dump_verify *verify);
+
+#endif

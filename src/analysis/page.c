@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/page.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <tasklens/error.h>
+
+#include "base/env.h"
+#include "base/number.h"
+
+#define PIECE ((size_t)64 << 10) /* what the sink is given at a time, about */
+
+void tl__page_init(struct tl_page *t, tl_page_sink sink, void *ctx)
+{
+    *t = (struct tl_page){.sink = sink, .ctx = ctx};
+}
+
+static void hand_on(struct tl_page *t)
+{
+    if (t->error == 0 && t->used > 0)
+        t->error = t->sink(t->ctx, t->data, t->used);
+    t->used = 0;
+}
+
+int tl__page_end(struct tl_page *t)
+{
+    if (t->sink != NULL)
+        hand_on(t);
+    return t->error;
+}
+
+void tl__page_fini(struct tl_page *t)
+{
+    tl__free(t->data);
+    *t = (struct tl_page){0};
+}
+
+char *tl__page_room(struct tl_page *t, size_t n)
+{
+    size_t room = t->room;
+    char *grown;
+
+    if (t->sink != NULL && t->used >= PIECE)
+        hand_on(t);
+    if (t->error != 0)
+        return NULL;
+    if (n <= room - t->used)
+        return t->data + t->used;
+    room = room == 0 ? 2 * PIECE : room;
+    while (room - t->used < n) {
+        if (room > SIZE_MAX / 4) {
+            t->error = TL_ENOMEM;
+            return NULL;
+        }
+        room *= 2;
+    }
+    grown = tl__realloc(t->data, room);
+    if (grown == NULL) {
+        t->error = TL_ENOMEM;
+        return NULL;
+    }
+    t->data = grown;
+    t->room = room;
+    return t->data + t->used;
+}
+
+void tl__put(struct tl_page *t, const void *bytes, size_t n)
+{
+    char *p = tl__page_room(t, n);
+
+    if (p == NULL)
+        return;
+    memcpy(p, bytes, n);
+    t->used += n;
+}
+
+void tl__put_fill(struct tl_page *t, char c, size_t n)
+{
+    char *p = tl__page_room(t, n);
+
+    if (p == NULL)
+        return;
+    memset(p, c, n);
+    t->used += n;
+}
+
+void tl__put_u64(struct tl_page *t, uint64_t value)
+{
+    char *p = tl__page_room(t, TL_NUMBER_BYTES);
+
+    if (p != NULL)
+        t->used += tl__print_u64(p, value);
+}
+
+void tl__put_format(struct tl_page *t, const char *format, ...)
+{
+    va_list ap, again;
+    char *p = tl__page_room(t, 256);
+    int n;
+
+    if (p == NULL)
+        return;
+    va_start(ap, format);
+    va_copy(again, ap);
+    n = vsnprintf(p, 256, format, ap);
+    if (n >= 256) {
+        p = tl__page_room(t, (size_t)n + 1);
+        if (p != NULL)
+            (void)vsnprintf(p, (size_t)n + 1, format, again);
+    }
+    va_end(again);
+    va_end(ap);
+    if (p != NULL && n > 0)
+        t->used += (size_t)n;
+}
