@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the command as a user does, and keeps what it said. */
+#ifndef TL_TESTS_CLI_H
+#define TL_TESTS_CLI_H
+
+#include "unit/artifact_fixture.h"
+
+#include <sys/wait.h>
+
+static char *output, *message; /* of the last command */
+static int exit_code;
+
+static char *slurp(const char *name)
+{
+    free(strcmp(name, "out") == 0 ? output : message);
+    return fixture_read(name, NULL);
+}
+
+/* Runs `tasklens WORDS` in the test's directory, by the shell. */
+static void tasklens(const char *words)
+{
+    char command[2000];
+    int status;
+
+    (void)snprintf(command, sizeof(command), "cd '%s' && '%s/tasklens' %s >out 2>err", fixture_dir, TL_TEST_BINARY_DIR,
+                   words);
+    status = system(command);
+    assert_true(WIFEXITED(status));
+    exit_code = WEXITSTATUS(status);
+    output = slurp("out");
+    message = slurp("err");
+}
+
+static void expect(int code, const char *words)
+{
+    tasklens(words);
+    if (exit_code != code)
+        fail_msg("tasklens %s: exit code %d, not %d; it said: %s", words, exit_code, code, message);
+}
+
+#endif

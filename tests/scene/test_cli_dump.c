@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `tasklens dump` as a user meets it: its text against tests/golden/dump/ (TL_UPDATE_GOLDEN=1 rewrites it), its
+ * messages and exit codes. Everything runs in a directory of its own, so that paths are the same everywhere.
+ */
+#include "scene/cli.h"
+#include "scene/recording_fixture.h"
+
+#include <errno.h>
+
+/* Bad input: one line on stderr that holds `part`, nothing on stdout, exit code 2. */
+static void refuses(const char *words, const char *part)
+{
+    expect(2, words);
+    if (strstr(message, part) == NULL)
+        fail_msg("tasklens %s: no \"%s\" in: %s", words, part, message);
+    assert_string_equal(output, "");
+    assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1);
+    assert_int_equal(strncmp(message, "tasklens", 8), 0);
+}
+
+static void matches_golden(const char *text, const char *name)
+{
+    char path[600];
+    FILE *f;
+    char *want;
+    size_t n;
+
+    (void)snprintf(path, sizeof(path), "%s/tests/golden/dump/%s", TL_TEST_SOURCE_DIR, name);
+    if (getenv("TL_UPDATE_GOLDEN") != NULL) {
+        f = fopen(path, "wb");
+        assert_non_null(f);
+        assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
+        assert_int_equal(fclose(f), 0);
+        return;
+    }
+    f = fopen(path, "rb");
+    if (f == NULL)
+        fail_msg("%s: %s", path, strerror(errno));
+    want = calloc(1, 1 << 20);
+    assert_non_null(want);
+    n = fread(want, 1, (1 << 20) - 1, f);
+    assert_true(n > 0);
+    assert_int_equal(fclose(f), 0);
+    if (strcmp(text, want) != 0)
+        print_message("---- %s has:\n%s---- but it is:\n%s", path, want, text);
+    assert_string_equal(text, want);
+    free(want);
+}
+
+static void file_matches_golden(const char *file, const char *name)
+{
+    char *text = fixture_read(file, NULL);
+
+    matches_golden(text, name);
+    free(text);
+}
+
+static int setup(void **state)
+{
+    static struct fixture_recording f;
+
+    if (fixture_setup(state) != 0)
+        return -1;
+    fixture_everything(&f);
+    fixture_save(&f, "run");
+    return 0;
+}
+
+static void list(void **state)
+{
+    (void)state;
+    expect(0, "dump run");
+    assert_string_equal(message, "");
+    matches_golden(output, "list.txt");
+    expect(0, "dump run --no-values");
+    matches_golden(output, "list_no_values.txt");
+    expect(0, "dump run --json");
+    matches_golden(output, "list.json");
+    expect(0, "dump --json --no-values -t r1t7 -s after run");
+    matches_golden(output, "list_no_values.json");
+}
+
+static void every_way_to_name_it(void **state)
+{
+    const char *words[] = {"dump run",
+                           "dump run/",
+                           "dump run/args_dump",
+                           "dump run/args_dump/args_dump.json",
+                           "dump ./run",
+                           "dump --no-values run",
+                           NULL};
+    char *first;
+
+    (void)state;
+    expect(0, words[0]);
+    first = strdup(strchr(output, '\n'));
+    for (int i = 1; words[i + 1] != NULL; i++) {
+        expect(0, words[i]);
+        assert_string_equal(strchr(output, '\n'), first);
+    }
+    free(first);
+}
+
+static void filters(void **state)
+{
+    (void)state;
+    expect(0, "dump run -t r1t7");
+    matches_golden(output, "filter_task.txt");
+    expect(0, "dump run --task 0x100000007 --stage after --role output");
+    matches_golden(output, "filter_all.txt");
+    expect(0, "dump run -t 4294967303 -s after_completion -r OUTPUT -a 5");
+    matches_golden(output, "filter_all.txt");
+    expect(0, "dump run -t 99");
+    assert_non_null(strstr(output, "shown: 0 of 19\n"));
+}
+
+static void one_entry(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 19; i++) {
+        char words[60], name[60];
+
+        (void)snprintf(words, sizeof(words), "dump run -i %d", i);
+        expect(0, words);
+        assert_string_equal(message, "");
+        (void)snprintf(name, sizeof(name), "entry_%02d.txt", i);
+        matches_golden(output, name);
+    }
+}
+
+static void export_txt(void **state)
+{
+    (void)state;
+    expect(0, "dump run --export");
+    matches_golden(output, "export_txt.txt");
+    file_matches_golden("run/args_dump/txt/r0t0_before_input_arg0.txt", "export_2d.txt");
+    file_matches_golden("run/args_dump/txt/r1t7_before_inout_arg0.txt", "export_3d.txt");
+    file_matches_golden("run/args_dump/txt/r0t1_before_input_arg0.txt", "export_cut.txt");
+    file_matches_golden("run/args_dump/txt/r0t0_before_input_arg3.txt", "export_scalar.txt");
+    expect(0, "dump run --export txt -i 0");
+    assert_string_equal(output, "1 files written\nrun/args_dump/txt\n");
+}
+
+static void verify_finds_each_fault(void **state)
+{
+    static struct fixture_recording f;
+    size_t n;
+    char *bin;
+
+    (void)state;
+    expect(0, "dump --verify run");
+    matches_golden(output, "verify.txt");
+    expect(0, "dump --verify --json run");
+    matches_golden(output, "verify.json");
+
+    bin = fixture_read("run/args_dump/args.bin", &n);
+    fixture_everything(&f);
+    fixture_save(&f, "flipped");
+    bin[1] ^= 1;
+    fixture_write("flipped/args_dump/args.bin", bin, n);
+    expect(4, "dump --verify flipped");
+    matches_golden(output, "verify_flipped.txt");
+    expect(4, "dump --verify --json flipped");
+    matches_golden(output, "verify_flipped.json");
+    expect(0, "dump flipped"); /* it can be looked at */
+
+    fixture_save(&f, "cut");
+    fixture_write("cut/args_dump/args.bin", f.bin, f.bin_bytes - 1);
+    expect(4, "dump --verify cut");
+    assert_non_null(strstr(output, "fault: record 18 (r1t7 after_completion output arg 5): "));
+    assert_non_null(strstr(output, "1 faults"));
+    free(bin);
+}
+
+static void usage(void **state)
+{
+    (void)state;
+    refuses("", "--help");
+    refuses("nothing", "no command \"nothing\"");
+    refuses("--nothing", "--nothing");
+    refuses("help nothing", "no command \"nothing\"");
+    expect(0, "--version");
+    assert_int_equal(strncmp(output, "tasklens 0.", 11), 0);
+    expect(0, "--help");
+    assert_non_null(strstr(output, "\n  dump "));
+    expect(0, "help dump");
+    matches_golden(output, "help.txt");
+    expect(0, "dump --help");
+    matches_golden(output, "help.txt");
+    refuses("dump -x", "no option -x");
+    refuses("dump --nothing=3", "no option --nothing;");
+    refuses("dump --task", "--task needs a value");
+    refuses("dump run -t", "--task needs a value");
+    refuses("dump --json=1", "--json takes no value");
+    refuses("dump -t twelve", "not \"twelve\"");
+    refuses("dump -t 0x", "not \"0x\"");
+    refuses("dump -t r1", "not \"r1\"");
+    refuses("dump -t r1t", "not \"r1t\"");
+    refuses("dump -t r1t4294967296", "not \"r1t4294967296\"");
+    refuses("dump -t 18446744073709551616", "not \"18446744073709551616\"");
+    refuses("dump -s middle", "before or after");
+    refuses("dump -r both", "input, output or inout");
+    refuses("dump -a -1", "--arg takes 0 to 4294967295, not -1");
+    refuses("dump -a x", "--arg takes a whole number, not \"x\"");
+    refuses("dump -i 1x", "--index takes a whole number, not \"1x\"");
+    refuses("dump --export=pdf", "--export takes one of txt, not \"pdf\"");
+    refuses("dump one two", "one argument too many: \"two\"");
+    refuses("dump --verify -t 1", "--verify");
+    refuses("dump --export --json", "--export");
+}
+
+static void bad_recordings(void **state)
+{
+    static struct fixture_recording f;
+    size_t n;
+    char *manifest, *edited, *p;
+
+    (void)state;
+    refuses("dump run -i 19", "--index 19 is out of range: the recording has 19 arguments, 0 to 18");
+    refuses("dump nowhere", "nowhere: no such file");
+    refuses("dump out", "out is no recording");
+    assert_int_equal(mkdir(fixture_path("empty"), 0777), 0);
+    refuses("dump empty", "--dump-args");
+    refuses("dump", "no outputs/*/args_dump here");
+    fixture_write_text("empty/run.journal", "x");
+    refuses("dump empty", "`tasklens recover empty`");
+
+    fixture_everything(&f);
+    fixture_save(&f, "bad");
+    manifest = fixture_read("bad/args_dump/args_dump.json", &n);
+    fixture_write("bad/args_dump/args_dump.json", manifest, n / 2);
+    refuses("dump bad", "args_dump.json");
+    fixture_write("bad/args_dump/args_dump.json", "", 0);
+    refuses("dump bad", "args_dump.json");
+    edited = strdup(manifest);
+    p = strstr(edited, "\"arg_index\": 1,");
+    assert_non_null(p);
+    memcpy(p, "\"arg_index\": x,", 15);
+    fixture_write("bad/args_dump/args_dump.json", edited, n);
+    refuses("dump bad", "args_dump.json");
+    free(edited);
+    fixture_write("bad/args_dump/args_dump.json", manifest, n);
+    fixture_write("bad/args_dump/args.bin", f.bin, 10);
+    tasklens("dump bad -i 18");
+    assert_int_equal(exit_code, 2);
+    assert_non_null(strstr(message, "args.bin"));
+    tasklens("dump bad");
+    assert_int_equal(exit_code, 2);
+    assert_string_equal(output, "");
+    assert_non_null(strstr(message, "--no-values lists without it"));
+    expect(0, "dump bad --no-values");
+    assert_int_equal(unlink(fixture_path("bad/args_dump/args.bin")), 0);
+    tasklens("dump bad");
+    assert_int_equal(exit_code, 2);
+    assert_non_null(strstr(message, "args.bin"));
+    expect(0, "dump bad --no-values");
+    free(manifest);
+}
+
+static void newest_of_a_tree(void **state)
+{
+    static struct fixture_recording f;
+    const char *leaves[] = {"outputs/a_default_20261130_120000", "outputs/b_default_20261130_110000/round9",
+                            "outputs/b_default_20261130_110000/round10", "outputs/b_default_20261130_110000/rank1/d0"};
+
+    (void)state;
+    fixture_everything(&f);
+    for (size_t i = 0; i < 4; i++) {
+        char command[600];
+
+        fixture_save(&f, leaves[i]);
+        (void)snprintf(command, sizeof(command), "touch -d '2026-01-01 00:00:0%zu' '%s/%s/args_dump/args_dump.json'",
+                       i == 3 ? (size_t)0 : i, fixture_dir, leaves[i]);
+        assert_int_equal(system(command), 0);
+    }
+    expect(0, "dump --no-values");
+    assert_int_equal(strncmp(output, "outputs/b_default_20261130_110000/round10/args_dump: ", 53), 0);
+    assert_string_equal(message,
+                        "tasklens dump: opening the newest, outputs/b_default_20261130_110000/round10/args_dump; "
+                        "also here: outputs/b_default_20261130_110000/rank1/d0/args_dump "
+                        "outputs/b_default_20261130_110000/round9/args_dump\n");
+    expect(0, "dump --no-values outputs/b_default_20261130_110000/rank1");
+    assert_int_equal(strncmp(output, "outputs/b_default_20261130_110000/rank1/d0/args_dump: ", 54), 0);
+    assert_string_equal(message, "");
+}
+
+static void output_that_cannot_be_written(void **state)
+{
+    (void)state;
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    tasklens("dump run >/dev/full 2>err; x=$?; cp err err2; exit $x #");
+    assert_int_equal(exit_code, 2);
+    message = slurp("err2");
+    assert_non_null(strstr(message, "cannot write the output"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(list),
+        cmocka_unit_test(every_way_to_name_it),
+        cmocka_unit_test(filters),
+        cmocka_unit_test(one_entry),
+        cmocka_unit_test(export_txt),
+        cmocka_unit_test(verify_finds_each_fault),
+        cmocka_unit_test(usage),
+        cmocka_unit_test(bad_recordings),
+        cmocka_unit_test(newest_of_a_tree),
+        cmocka_unit_test(output_that_cannot_be_written),
+    };
+
+    return cmocka_run_group_tests(tests, setup, fixture_teardown);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "find.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd.h"
+
+#define OUTPUTS "outputs"
+#define MAX_DEPTH 6 /* outputs/run/rank0/d0/args_dump, and one to spare */
+#define JOURNAL "run.journal"
+
+struct candidate {
+    char *dir;
+    struct timespec made; /* of the manifest */
+};
+
+struct search {
+    const char *leaf, *file;
+    struct candidate *list;
+    size_t count, room;
+    char *journal; /* a directory with a journal and no manifest: a run that was killed */
+    bool out_of_memory;
+};
+
+static char *join(const char *dir, const char *name)
+{
+    size_t n = strlen(dir);
+    const char *slash = n > 0 && dir[n - 1] == '/' ? "" : "/";
+    char *path = malloc(n + strlen(name) + 2);
+
+    if (path != NULL)
+        (void)snprintf(path, n + strlen(name) + 2, "%s%s%s", dir, slash, name);
+    return path;
+}
+
+static bool stat_in(const char *dir, const char *name, struct stat *st)
+{
+    char *path = join(dir, name);
+    bool there = path != NULL && stat(path, st) == 0;
+
+    free(path);
+    return there;
+}
+
+static bool has_file(const char *dir, const char *name, struct stat *st)
+{
+    return stat_in(dir, name, st) && S_ISREG(st->st_mode);
+}
+
+static void add(struct search *s, const char *dir, const struct stat *st)
+{
+    if (s->count == s->room) {
+        size_t room = s->room == 0 ? 16 : s->room * 2;
+        struct candidate *grown = realloc(s->list, room * sizeof(*grown));
+
+        if (grown == NULL) {
+            s->out_of_memory = true;
+            return;
+        }
+        s->list = grown;
+        s->room = room;
+    }
+    s->list[s->count].dir = strdup(dir);
+    s->list[s->count].made = st->st_mtim;
+    if (s->list[s->count].dir == NULL)
+        s->out_of_memory = true;
+    else
+        s->count++;
+}
+
+/* Looks at `dir` and, where it is no recording itself, at what is below. Links are not followed: no cycles. */
+static void look(struct search *s, const char *dir, unsigned depth)
+{
+    struct dirent *entry;
+    struct stat st;
+    DIR *d;
+
+    if (has_file(dir, s->file, &st)) {
+        add(s, dir, &st);
+        return;
+    }
+    if (s->journal == NULL && has_file(dir, JOURNAL, &st))
+        s->journal = strdup(dir);
+    d = depth < MAX_DEPTH ? opendir(dir) : NULL;
+    if (d == NULL)
+        return;
+    while ((entry = readdir(d)) != NULL) {
+        char *path = entry->d_name[0] != '.' ? join(dir, entry->d_name) : NULL;
+
+        if (path != NULL && lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+            look(s, path, depth + 1);
+        free(path);
+    }
+    (void)closedir(d);
+}
+
+/* Newest first; of one age, round10 before round9. */
+static int newer(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    if (x->made.tv_sec != y->made.tv_sec)
+        return x->made.tv_sec > y->made.tv_sec ? -1 : 1;
+    if (x->made.tv_nsec != y->made.tv_nsec)
+        return x->made.tv_nsec > y->made.tv_nsec ? -1 : 1;
+    return -strverscmp(x->dir, y->dir);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Bytes of `path` up to and with the first component below `root`: the run that a recording belongs to. */
+static size_t run_prefix(const char *root, const char *path)
+{
+    size_t n = strlen(root);
+    const char *end;
+
+    while (path[n] == '/')
+        n++;
+    end = strchr(path + n, '/');
+    return end != NULL ? (size_t)(end - path) + 1 : strlen(path);
+}
+
+/* Moves the newest to *found and, beside it, the others of its run (`prefix` bytes in common). */
+static int take(struct search *s, size_t prefix, struct tl_found *found)
+{
+    found->others = calloc(s->count, sizeof(*found->others));
+    if (found->others == NULL)
+        return -1;
+    found->path = s->list[0].dir;
+    s->list[0].dir = NULL;
+    for (size_t i = 1; i < s->count; i++) {
+        if (strncmp(s->list[i].dir, found->path, prefix) != 0)
+            continue;
+        found->others[found->other_count++] = s->list[i].dir;
+        s->list[i].dir = NULL;
+    }
+    qsort(found->others, found->other_count, sizeof(*found->others), by_name);
+    return 0;
+}
+
+static int nothing(const char *command, const char *word, const struct search *s)
+{
+    if (s->journal != NULL)
+        return tl__cmd_fail(command, "%s has a %s and no %s: its run was cut short; `tasklens recover %s` rebuilds it",
+                            s->journal, JOURNAL, s->file, s->journal);
+    if (word == NULL)
+        return tl__cmd_fail(
+            command, "no %s/*/%s here; name a recording's directory, or make one: tasklens run PROGRAM --dump-args 2",
+            OUTPUTS, s->leaf);
+    return tl__cmd_fail(command, "%s: no %s in it or below; make one with `tasklens run PROGRAM --dump-args 2`", word,
+                        s->file);
+}
+
+static int search(const char *command, const char *word, struct search *s, struct tl_found *ret_found)
+{
+    struct tl_found found = {0};
+    const char *root = word != NULL ? word : OUTPUTS;
+    size_t prefix;
+
+    look(s, root, 0);
+    if (s->out_of_memory)
+        return tl__cmd_fail(command, "out of memory");
+    if (s->count == 0)
+        return nothing(command, word, s);
+    qsort(s->list, s->count, sizeof(*s->list), newer);
+    /* In a folder of runs, only those of the same run are "others"; in a run's own directory, all. */
+    prefix = strcmp(root, OUTPUTS) == 0 || strcmp(root, OUTPUTS "/") == 0 ? run_prefix(root, s->list[0].dir) : 0;
+    if (take(s, prefix, &found) < 0)
+        return tl__cmd_fail(command, "out of memory");
+    *ret_found = found;
+    return 0;
+}
+
+int tl__find_recording(const char *command, const char *word, const char *leaf, const char *file,
+                       struct tl_found *ret_found)
+{
+    struct search s = {.leaf = leaf, .file = file};
+    char *parent = NULL;
+    struct stat st;
+    int code;
+
+    if (word != NULL && stat(word, &st) != 0)
+        return tl__cmd_fail(command, "%s: no such file or directory", word);
+    if (word != NULL && !S_ISDIR(st.st_mode)) { /* the manifest itself */
+        const char *slash = strrchr(word, '/');
+
+        if (strcmp(slash != NULL ? slash + 1 : word, file) != 0)
+            return tl__cmd_fail(command, "%s is no recording: name a directory or its %s", word, file);
+        parent = slash == NULL ? strdup(".") : strndup(word, slash == word ? 1 : (size_t)(slash - word));
+        if (parent == NULL)
+            return tl__cmd_fail(command, "out of memory");
+        word = parent;
+    }
+    code = search(command, word, &s, ret_found);
+    for (size_t i = 0; i < s.count; i++)
+        free(s.list[i].dir);
+    free(s.list);
+    free(s.journal);
+    free(parent);
+    return code;
+}
+
+void tl__found_fini(struct tl_found *found)
+{
+    for (size_t i = 0; i < found->other_count; i++)
+        free(found->others[i]);
+    free(found->others);
+    free(found->path);
+    *found = (struct tl_found){0};
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+
+static const struct tl_cmd *const commands[] = {
+#define ROW(name) &tl__cmd_##name,
+    TL_CMD_LIST(ROW)
+#undef ROW
+};
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+int tl__cmd_fail(const char *command, const char *format, ...)
+{
+    char message[1200];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(message, sizeof(message), format, ap);
+    va_end(ap);
+    for (char *p = message; *p != 0; p++)
+        if (*p == '\n' || *p == '\r')
+            *p = ' ';
+    (void)fflush(stdout);
+    if (command != NULL)
+        fprintf(stderr, "tasklens %s: %s\n", command, message);
+    else
+        fprintf(stderr, "tasklens: %s\n", message);
+    return TL_EXIT_USAGE;
+}
+
+int tl__cmd_finish(const char *command)
+{
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return tl__cmd_fail(command, "cannot write the output: %s", strerror(errno));
+    return TL_EXIT_OK;
+}
+
+static const struct tl_cmd *find(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int help(void)
+{
+    printf("Usage: tasklens COMMAND [OPTION]...\n"
+           "Runs task graphs on simulated accelerators and shows what every task saw and did.\n\n"
+           "Commands:\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    printf("  %-10s %s\n\n", "help", "Show this, or the options of a command: tasklens help COMMAND");
+    printf("Options:\n  -h, --help     Show this\n  -V, --version  Show the version\n\n"
+           "Exit codes: 0 good; 1 results differ from the golden; 2 bad usage or unreadable input;\n"
+           "3 the device failed; 4 diagnostics incomplete.\n");
+    return tl__cmd_finish(NULL);
+}
+
+static int unknown(const char *name)
+{
+    char known[256] = "";
+
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        size_t used = strlen(known);
+
+        (void)snprintf(known + used, sizeof(known) - used, "%s%s", i > 0 ? ", " : "", commands[i]->name);
+    }
+    return tl__cmd_fail(NULL, "no command \"%s\"; the commands: %s", name, known);
+}
+
+int main(int argc, char **argv)
+{
+    char dash_help[] = "--help";
+    char *help_argv[] = {NULL, dash_help, NULL};
+    const char *name = argc > 1 ? argv[1] : "";
+    const struct tl_cmd *cmd = find(name);
+
+    if (argc < 2) {
+        return tl__cmd_fail(NULL, "which command? `tasklens --help` lists them");
+    } else if (cmd != NULL) {
+        return cmd->run(argc - 1, argv + 1);
+    } else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        printf("tasklens %s\n", TASKLENS_VERSION);
+        return tl__cmd_finish(NULL);
+    } else if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (strcmp(name, "help") == 0 && argc == 2)) {
+        return help();
+    } else if (strcmp(name, "help") == 0) {
+        cmd = find(argv[2]);
+        if (cmd == NULL)
+            return unknown(argv[2]);
+        help_argv[0] = argv[2];
+        return cmd->run(2, help_argv);
+    } else if (name[0] == '-') {
+        return tl__cmd_fail(NULL, "no option %s here; see `tasklens --help`", name);
+    }
+    return unknown(name);
+}
