@@ -58,7 +58,7 @@ int tl__npy_read_into(const char *path, enum tl_dtype dtype, unsigned rank, cons
                       size_t bytes, struct tl_error *reterr);
 /* Frees the data; NULL data is fine. */
 void tl__npy_free(struct tl_npy *npy);
-/* Writes `npy` (format 1.0, or 2.0 if the header needs it), replacing the file by rename. TL_EINVAL: bytes disagree
+/* Writes `npy` (format 1.0: our headers always fit it), replacing the file by rename. TL_EINVAL: bytes disagree
  * with type and shape. */
 int tl__npy_write(const char *path, const struct tl_npy *npy, struct tl_error *reterr);
 
