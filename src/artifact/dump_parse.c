@@ -421,7 +421,7 @@ int tl__dump_parser_finish(struct tl_dump_parser *p, struct tl_dump_summary *ret
     unsigned missing;
 
     if (p->error.code == 0 && yajl_complete_parse(p->yajl) != yajl_status_ok) {
-        if (p->place == AT_END)
+        if (p->place == AT_END || p->error.code != 0)
             json_error(p);
         else
             fail(p, NULL, "the file is cut: it ends before its list of records does");
