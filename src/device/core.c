@@ -90,7 +90,9 @@ static void run_token(struct tl_core_role *core)
     struct tl_sched *s = core->sched;
 
     if (!tl__fault("core-no-fin")) {
+        tl_store_rlx(&core->running, 1u); /* relaxed: for the watch's lines */
         call_kernel(core, &core->token[core->run_count & 1]);
+        tl_store_rlx(&core->running, 0u);
         core->run_count++;
         tl_store_rel(&core->fin_count, core->run_count); /* D6: the part's effects; pairs with the scheduler's look */
         (void)tl_or_acq_rel(&s->fin[core->kind], bit);   /* D6 */
@@ -103,6 +105,8 @@ static void run_token(struct tl_core_role *core)
 
 bool tl__cores_step(struct tl_device *d, unsigned hint)
 {
+    if (tl_load_rlx(&d->hung) != 0) /* relaxed: a kernel started meanwhile does no harm */
+        return false;
     for (uint32_t i = 0; i < d->n_scheds; i++) {
         struct tl_core_role *core = claim(&d->scheds[(i + hint) % d->n_scheds]);
 

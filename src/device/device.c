@@ -6,7 +6,8 @@
 
 #include "base/error.h"
 
-#define SPINS 64u /* looks without progress before a thread sleeps */
+#define LEAVE_NS UINT64_C(100000000) /* after a hang: how long threads are given to come back from their kernels */
+#define SPINS 64u                    /* looks without progress before a thread sleeps */
 
 void tl__device_fail(struct tl_device *d, int code, const char *text)
 {
@@ -28,19 +29,20 @@ uint64_t tl__device_retired(struct tl_device *d)
     return n;
 }
 
-static bool over(struct tl_device *d)
+bool tl__device_over(struct tl_device *d)
 {
     return tl_load_acq(&d->over) != 0; /* D9: everything the run did; pairs with check_over */
 }
 
 static void check_over(struct tl_device *d)
 {
-    if (tl_load_rlx(&d->submitted_all) == 0) /* relaxed: looked at again */
+    if (tl_load_rlx(&d->submitted_all) == 0 && tl_load_rlx(&d->hung) == 0) /* relaxed: looked at again */
         return;
     for (uint32_t i = 0; i < d->n_scheds; i++)
         if (tl_load_acq(&d->scheds[i].ended) == 0) /* D9: that lane's last record */
             return;
-    tl_store_rel(&d->over, 1u); /* D9 */
+    tl_store_rel(&d->over, 1u);     /* D9 */
+    tl__wake(&d->over, UINT32_MAX); /* the watch */
     tl__bell_ring(&d->opts.bells->device);
 }
 
@@ -107,7 +109,7 @@ void tl__device_sleep(struct tl_device *d, unsigned hint, bool (*look)(void *arg
 
     if (!step_all(d, hint) && (look == NULL || !look(arg))) {
         check_over(d);
-        if (!over(d))
+        if (!tl__device_over(d))
             (void)tl__bell_sleep(bell, ticket, wake_deadline(d));
     }
     tl__bell_disarm(bell);
@@ -117,7 +119,7 @@ void tl__device_work(struct tl_device *d, unsigned hint)
 {
     unsigned dry = 0;
 
-    while (!over(d)) {
+    while (!tl__device_over(d)) {
         if (tl__device_step(d, hint)) {
             dry = 0;
         } else if (dry < SPINS) {
@@ -159,18 +161,22 @@ static void pool_main(void *arg)
 
 void tl__device_enter(struct tl_device *d)
 {
-    tl_store_rlx(&d->over, 0); /* relaxed: G1 publishes it */
-    tl_store_rlx(&d->inside, d->opts.threads - 1);
-    (void)tl_add_rel(&d->go, 1u); /* G1 */
+    tl_store_rlx(&d->over, 0);                 /* relaxed: G1 publishes it */
+    tl_store_rlx(&d->inside, d->opts.threads); /* the pool and the watch */
+    (void)tl_add_rel(&d->go, 1u);              /* G1 */
     tl__wake(&d->go, UINT32_MAX);
 }
 
 void tl__device_leave(struct tl_device *d)
 {
+    uint64_t deadline = tl_load_rlx(&d->hung) != 0 ? tl__now_ns() + LEAVE_NS : TL_FOREVER;
     uint32_t n;
 
     while ((n = tl_load_acq(&d->inside)) != 0) /* G2 */
-        (void)tl__park(&d->inside, n, TL_FOREVER);
+        if (tl__park(&d->inside, n, deadline) == TL_ETIMEDOUT) {
+            d->stuck = true;
+            return;
+        }
 }
 
 static int start_thread(struct tl_device *d, unsigned idx)
@@ -204,6 +210,8 @@ int tl__device_create(const struct tl_device_opts *opts, struct tl_device **ret_
     for (unsigned i = 1; i < opts->threads && r == 0; i++)
         r = start_thread(d, i);
 out:
+    if (r == 0)
+        r = tl__spawn("tl-watch", tl__watch_main, d, &d->watch);
     if (r < 0)
         tl__device_destroy(d);
     else
@@ -213,11 +221,12 @@ out:
 
 void tl__device_destroy(struct tl_device *d)
 {
-    if (d == NULL)
+    if (d == NULL || d->stuck) /* a stuck thread still uses what is here */
         return;
     tl_store_rlx(&d->stop, 1);    /* relaxed: G1 publishes it */
     (void)tl_add_rel(&d->go, 1u); /* G1 */
     tl__wake(&d->go, UINT32_MAX);
+    tl__join(d->watch);
     for (unsigned i = 1; d->threads != NULL && i < d->opts.threads; i++)
         tl__join(d->threads[i]);
     tl__device_free_rings(d);

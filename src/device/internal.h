@@ -59,7 +59,8 @@ struct tl_slot {
     uint64_t payload_end; /* position in the ring's payload memory, for reclaim */
     uint32_t n_deps;
     uint8_t ring, shape;
-    bool captured; /* its inputs are recorded; the scheduler that popped the slot */
+    tl_au32 stalled; /* 1: its partial outputs are recorded, or being so; S1 */
+    bool captured;   /* its inputs are recorded; the scheduler that popped the slot */
 };
 
 struct tl_ring {
@@ -68,7 +69,7 @@ struct tl_ring {
     uint8_t *payloads;
     uint64_t payload_bytes, payload_head, payload_tail; /* orchestrator */
     uint32_t window, dep_pool;
-    uint32_t head, tail; /* local ids; orchestrator */
+    tl_au32 head, tail; /* local ids; writer: orchestrator; readers: the watch (relaxed: for its lines) */
 };
 
 /* What a scheduler hands a core. */
@@ -82,6 +83,7 @@ struct tl_core_role {
     tl_au32 fin_count;        /* finished, ever; D6 */
     uint32_t sent, seen;      /* dispatched and taken back, ever; its scheduler */
     struct tl_token token[2]; /* token[n & 1]: the n-th */
+    tl_au32 running;          /* 1: inside a kernel; writer: the thread that runs the core; readers: the watch */
     uint32_t id, run_count;   /* run_count: finished, ever; the thread that runs the core */
     uint8_t kind, cluster;    /* enum tl_core_kind; index in its scheduler */
     struct tl_sched *sched;
@@ -91,6 +93,7 @@ struct tl_core_role {
 struct tl_capture {
     struct tl_slot *slot; /* NULL: none */
     uint8_t stage;        /* enum tl_wire_stage */
+    bool partial;         /* the task still runs: a hang was declared */
     uint32_t next;        /* next argument: tensors, then scalars */
     uint64_t piece_done;  /* bytes of the current oversize payload already streamed */
     uint32_t piece;
@@ -119,9 +122,9 @@ struct tl_sched {
     struct tl_slot *held[TL_SHAPE_COUNT];
     struct tl_slot *local[TL_SHAPE_COUNT];
     uint32_t n_local[TL_SHAPE_COUNT];
-    uint32_t n_clusters;
-    tl_au32 ended;       /* its lane has its end mark, or never will; D9 */
-    tl_au64 deadline_ns; /* when its parked lane must look again; TL_FOREVER: not parked */
+    uint32_t n_clusters, next_stalled; /* next_stalled: cores looked at after a hang, AIC AIV0 AIV1 a cluster */
+    tl_au32 ended;                     /* its lane has its end mark, or never will; D9 */
+    tl_au64 deadline_ns;               /* when its parked lane must look again; TL_FOREVER: not parked */
     struct tl_probe probe;
     struct tl_core_role *cores[TL_KIND_COUNT][TL_MAX_CLUSTERS];
     _Alignas(
@@ -151,6 +154,11 @@ struct tl_device {
     tl_au64 retired_early; /* tasks without kernel, retired at submit; writer: orchestrator */
     tl_au32 room_wanted;   /* the orchestrator sleeps until something retires */
     tl_au32 failed;        /* a fatal code is set: dispatch nothing more */
+    tl_au32 hung;          /* no progress: run no kernel any more, record what runs, end; H1 */
+    tl_au32 reported;      /* the run's status is written; H2 */
+    struct tl_thread *watch;
+    uint64_t began_ns;
+    bool stuck; /* a thread never came back from a kernel: the device is good for nothing more */
     const struct tl_launch *launch;
     struct tl_run_status *status;
     const struct tl_program *program;
@@ -198,6 +206,21 @@ void tl__device_enter(struct tl_device *d);
 void tl__device_leave(struct tl_device *d);
 void tl__device_free_rings(struct tl_device *d);
 
+/* Writes the run's status and rings its waiter; only the first call of a run does. Any thread. */
+void tl__device_report(struct tl_device *d);
+/* Whether the run goes on, and the end of it. */
+bool tl__device_over(struct tl_device *d);
+
+/* --- watch.c, stall.c: a run that makes no progress ----------------------------------------------------------------
+ */
+
+/* The watch's thread: sleeps between runs; in a run looks now and then whether anything moved, declares the hang. */
+void tl__watch_main(void *arg);
+/* One line a stuck task to the log; the first also to `text` for the run's status. */
+void tl__stall_lines(struct tl_device *d, uint64_t still_ns, char *text, size_t n);
+/* Records the partial outputs of tasks that run on this scheduler's cores. 0 done, TL_EAGAIN parked. */
+int tl__stall_capture(struct tl_sched *s);
+
 /* --- orch.c, link.c ------------------------------------------------------------------------------------------- */
 
 struct tl_orch {
@@ -237,6 +260,8 @@ int tl__probe_begin(struct tl_probe *p, const struct tl_device *d, uint32_t role
  * before. */
 int tl__probe_task(struct tl_sched *s, struct tl_slot *slot, uint8_t stage);
 int tl__probe_resume(struct tl_sched *s);
+/* The outputs of a task that has not finished, as they are now. As tl__probe_task. */
+int tl__probe_partial(struct tl_sched *s, struct tl_slot *slot);
 /* Publishes the end mark. 0, TL_EAGAIN, TL_ELOST. */
 int tl__probe_end(struct tl_probe *p);
 /* Records that a retired task calls for by the rules alone. */

@@ -54,9 +54,9 @@ void tl__link(struct tl_orch *o, struct tl_slot *slot, const struct tl_plan *pla
 static bool reclaim_ring(struct tl_orch *o, uint32_t r)
 {
     struct tl_ring *ring = &o->device->rings[r];
-    uint32_t tail = ring->tail;
+    uint32_t began = tl_load_rlx(&ring->tail), head = tl_load_rlx(&ring->head), tail = began; /* relaxed: own */
 
-    while (tail != ring->head) {
+    while (tail != head) {
         struct tl_slot *slot = &ring->slots[tail & (ring->window - 1)];
 
         if (tl_load_acq(&slot->holds) != 0) /* D4: the last use of the slot is over; pairs with tl__hold_drop */
@@ -64,10 +64,10 @@ static bool reclaim_ring(struct tl_orch *o, uint32_t r)
         ring->payload_tail = slot->payload_end;
         tail++;
     }
-    if (tail == ring->tail)
+    if (tail == began)
         return false;
-    ring->tail = tail;
-    if (tail == ring->head) /* empty: go on where pages are warm */
+    tl_store_rlx(&ring->tail, tail);
+    if (tail == head) /* empty: go on where pages are warm */
         ring->payload_head = ring->payload_tail = 0;
     tl__graph_retired(o->graph, r, tail);
     return true;

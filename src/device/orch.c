@@ -82,7 +82,7 @@ static uint32_t tails_of(const struct tl_orch *o)
     uint32_t sum = 0;
 
     for (unsigned i = 0; i < TL_GRAPH_RINGS; i++)
-        sum += o->device->rings[i].tail;
+        sum += tl_load_rlx(&o->device->rings[i].tail); /* relaxed: own */
     return sum;
 }
 
@@ -171,7 +171,8 @@ static struct tl_slot *fill_slot(struct tl_orch *o, const struct tl_plan *plan, 
     tl_store_rlx(&slot->parts, kernels * slot->payload->block_num);
     tl_store_rlx(&slot->holds, 2u); /* itself and its scope */
     atomic_store_explicit(&slot->fanout, NULL, memory_order_relaxed);
-    ring->head = tl__task_local(plan->id) + 1;
+    tl_store_rlx(&slot->stalled, 0u);
+    tl_store_rel(&ring->head, tl__task_local(plan->id) + 1); /* S2: the slot; pairs with the watch's look */
     return slot;
 }
 

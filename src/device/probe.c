@@ -166,6 +166,8 @@ static void look(const struct tl_sched *s, const struct tl_slot *slot, uint32_t 
     bool marked = tensor_marked(p, i);
 
     *item = (struct item){.tensor = t, .role = role_of(slot, i)};
+    if (s->probe.capture.partial)
+        item->flags |= TL_DUMP_PARTIAL;
     if (marked)
         item->flags |= TL_DUMP_MARKED;
     if (p->tensor_ambiguous >> i & 1u)
@@ -342,21 +344,32 @@ int tl__probe_resume(struct tl_sched *s)
     return 0;
 }
 
-int tl__probe_task(struct tl_sched *s, struct tl_slot *slot, uint8_t stage)
+static int begin_capture(struct tl_sched *s, struct tl_slot *slot, uint8_t stage, bool partial)
 {
     struct tl_capture *c = &s->probe.capture;
 
+    c->slot = slot;
+    c->stage = stage;
+    c->partial = partial;
+    c->next = 0;
+    c->piece = 0;
+    c->piece_done = 0;
+    return tl__probe_resume(s);
+}
+
+int tl__probe_task(struct tl_sched *s, struct tl_slot *slot, uint8_t stage)
+{
     if (stage == TL_WIRE_BEFORE_DISPATCH)
         check_layout(s, slot);
     if (s->probe.level == 1 && slot->payload->tensor_marked == 0 && slot->payload->scalar_marked == 0 &&
         (slot->payload->flags & TL_PAYLOAD_DUMP_ALL) == 0)
         return 0;
-    c->slot = slot;
-    c->stage = stage;
-    c->next = 0;
-    c->piece = 0;
-    c->piece_done = 0;
-    return tl__probe_resume(s);
+    return begin_capture(s, slot, stage, false);
+}
+
+int tl__probe_partial(struct tl_sched *s, struct tl_slot *slot)
+{
+    return begin_capture(s, slot, TL_WIRE_AFTER_COMPLETION, true);
 }
 
 int tl__probe_end(struct tl_probe *p)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "wire/parked.h"
 
 #define MAX_FUNC 65536 /* func_ids above would make the table absurd */
 
@@ -46,7 +47,8 @@ static int make_ring(struct tl_ring *ring, uint32_t window, uint32_t dep_pool)
         if (ring->slots == NULL || ring->deps == NULL || ring->payloads == NULL)
             return TL_ENOMEM;
     }
-    ring->head = ring->tail = 0;
+    tl_store_rlx(&ring->head, 0); /* relaxed: no other thread is in the run yet */
+    tl_store_rlx(&ring->tail, 0);
     ring->payload_head = ring->payload_tail = 0;
     return 0;
 }
@@ -147,6 +149,7 @@ static int make_roles(struct tl_device *d)
     int r = 0;
 
     d->n_scheds = d->launch->schedulers;
+    d->n_cores = clusters * TL_CORES_PER_CLUSTER;
     memset(d->scheds, 0, TL_MAX_SCHEDULERS * sizeof(struct tl_sched));
     for (uint32_t c = 0; c < clusters; c++) {
         struct tl_sched *s = &d->scheds[c % d->n_scheds];
@@ -215,6 +218,7 @@ static void reset(struct tl_device *d)
     tl_store_rlx(&d->retired_early, 0);
     tl_store_rlx(&d->room_wanted, 0);
     tl_store_rlx(&d->failed, 0);
+    tl_store_rlx(&d->hung, 0);
     tl_store_rlx(&d->warned, 0);
     tl_store_rlx(&d->status->code, 0);
     tl_store_rlx(&d->status->retired, 0);
@@ -243,14 +247,24 @@ static int set_up(struct tl_device *d, const struct tl_runtime_policy *policy, s
     return r;
 }
 
-static void report(struct tl_device *d, uint64_t began_ns)
+void tl__device_report(struct tl_device *d)
 {
     struct tl_run_status *status = d->status;
     uint64_t expected = 0;
+    uint32_t no = 0;
 
+    if (!tl_cas_acq_rel(&d->reported, &no, 1u)) /* H2: the caller, or the watch if the caller is stuck in a kernel */
+        return;
     for (uint32_t i = 0; i < d->n_scheds; i++)
         expected += d->scheds[i].probe.expected;
-    status->wall_ns = tl__now_ns() - began_ns;
+    if (d->launch->dfx != 0) {
+        struct tl_dfx_header *dfx = tl__dev_ptr(&d->opts.memory, d->launch->dfx, sizeof(*dfx));
+
+        if (dfx != NULL) /* relaxed: the lanes have ended */
+            status->parked_ns =
+                tl__parked_sum(tl_load_rlx(&dfx->parked_open), tl_load_rlx(&dfx->parked_total_ns), tl__now_ns());
+    }
+    status->wall_ns = tl__now_ns() - d->began_ns;
     /* After a failure some tasks ran and did not retire: no count says what they owe. */
     status->expected_dump = tl_load_rlx(&status->code) == 0 ? expected : UINT64_MAX;
     tl_store_rlx(&status->submitted, tl_load_rlx(&d->submitted)); /* relaxed: R7 publishes them */
@@ -276,16 +290,17 @@ int tl__device_run(struct tl_device *d, uint64_t launch, const struct tl_program
                    const struct tl_runtime_policy *policy)
 {
     struct tl_graph *graph = NULL;
-    uint64_t began_ns = tl__now_ns();
-    int r = read_launch(d, launch);
+    int r = d->stuck ? TL_EPOISONED : read_launch(d, launch);
 
     if (r < 0)
         return r;
     d->program = program;
+    d->began_ns = tl__now_ns();
+    tl_store_rlx(&d->reported, 0);                             /* relaxed: no other thread is in the run yet */
     tl_store_rlx(&d->status->state, (uint32_t)TL_RUN_RUNNING); /* relaxed: a figure until R7 */
     if (set_up(d, policy, &graph) == 0)
         execute(d, policy, graph);
     tl__graph_destroy(graph);
-    report(d, began_ns);
+    tl__device_report(d);
     return -(int)tl_load_rlx(&d->status->code);
 }

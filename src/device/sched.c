@@ -26,11 +26,11 @@ static bool resume_capture(struct tl_sched *s)
 {
     struct tl_capture *c = &s->probe.capture;
     struct tl_slot *slot = c->slot;
-    uint8_t stage = c->stage;
+    bool retire = c->stage == TL_WIRE_AFTER_COMPLETION && !c->partial;
 
     if (tl__probe_resume(s) == TL_EAGAIN)
         return false;
-    if (stage == TL_WIRE_AFTER_COMPLETION)
+    if (retire)
         tl__retire(s, slot);
     return true; /* a task before dispatch is held, marked as captured */
 }
@@ -39,6 +39,8 @@ static bool resume_capture(struct tl_sched *s)
 static bool end_step(struct tl_sched *s)
 {
     if (tl_load_rlx(&s->ended) != 0) /* relaxed: written under the lock */
+        return false;
+    if (s->probe.on && tl_load_rlx(&s->device->hung) != 0 && tl__stall_capture(s) == TL_EAGAIN)
         return false;
     if (s->probe.on && tl__probe_end(&s->probe) == TL_EAGAIN)
         return false;
@@ -61,6 +63,8 @@ static bool drained(struct tl_sched *s)
 {
     struct tl_device *d = s->device;
 
+    if (tl_load_acq(&d->hung) != 0) /* H1: nothing will finish any more */
+        return true;
     if (tl_load_acq(&d->submitted_all) == 0) /* D8: `submitted` is final */
         return false;
     if (tl_load_rlx(&d->failed) != 0)

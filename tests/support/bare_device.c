@@ -54,6 +54,7 @@ void bare_open(struct bare_device *b, const struct bare_opts *opts)
                                     .runtime = opts->runtime,
                                     .clusters = opts->clusters != 0 ? opts->clusters : arch->clusters,
                                     .schedulers = opts->schedulers != 0 ? opts->schedulers : arch->aicpu_threads - 1,
+                                    .scheduler_timeout_ms = opts->scheduler_timeout_ms,
                                     .status = status};
     for (unsigned i = 0; i < TL_RINGS; i++) {
         b->launch->task_window[i] = opts->task_window != 0 ? opts->task_window : 1024;

@@ -24,6 +24,7 @@ struct bare_opts {
     enum tl_runtime_kind runtime;
     uint32_t task_window, dep_pool; /* 0: 1024 and 4096 */
     uint64_t heap_bytes;            /* 0: 4 MiB */
+    uint32_t scheduler_timeout_ms;  /* 0: no hang is ever declared */
 };
 
 /* Asserts on failure. */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/env.h"
+#include "base/log.h"
 #include "support/bare_device.h"
 
 enum { FUNC_MIX_IN, FUNC_STEP, FUNC_BLOCKS, FUNC_CUBE, FUNC_HALF, FUNC_COUNT };
@@ -328,13 +330,120 @@ static void a_wrong_graph_ends_the_run_with_a_line(void **state)
     random_graphs_give_serial_values(state);
 }
 
+/* --- hangs ---------------------------------------------------------------------------------------------------------
+ */
+
+static tl_au32 release;
+
+/* Never returns while the test looks. */
+static void spin(const struct tl_kernel_args *k)
+{
+    (void)k;
+    while (tl_load_acq(&release) == 0) /* pairs with the test's store */
+        tl__relax();
+}
+
+static const struct tl_kernel spin_kernels[] = {
+    TL_KERNEL(FUNC_STEP, "step", TL_AIV, step, TL_INOUT),
+    TL_KERNEL(FUNC_CUBE, "spin", TL_AIC, spin, TL_INOUT),
+};
+
+/* step, spin, step over one word: the last waits for ever. */
+static void orchestrate_spin(struct tl_orch *o, const struct tl_program_args *in)
+{
+    static const int32_t funcs[] = {FUNC_STEP, FUNC_CUBE, FUNC_STEP};
+
+    for (int i = 0; i < 3; i++) {
+        struct tl_task_args args = TL_TASK_ARGS_INIT;
+        int32_t seven = 7;
+
+        tl_add_inout(&args, &in->tensors[0]);
+        tl_add_scalar(&args, seven);
+        if (funcs[i] == FUNC_CUBE)
+            tl_submit_aic(o, funcs[i], &args);
+        else
+            tl_submit_aiv(o, funcs[i], &args);
+    }
+}
+
+struct hang_run {
+    struct bare_device b;
+    struct tl_program program;
+    struct tl_tensor t;
+};
+
+static void hang_main(void *arg)
+{
+    struct hang_run *h = arg;
+
+    (void)bare_run(&h->b, &h->program, &h->t, 1, NULL, 0);
+}
+
+static char stall_log[4096];
+
+static void keep_line(void *ctx, enum tl_log_level level, const char *line)
+{
+    (void)ctx;
+    (void)level;
+    strncat(stall_log, line, sizeof(stall_log) - strlen(stall_log) - 1);
+    strncat(stall_log, "\n", sizeof(stall_log) - strlen(stall_log) - 1);
+}
+
+/* As a host waits: on the run bell, at most 10 s. */
+static void wait_for_end(struct bare_device *b)
+{
+    uint64_t deadline = tl__now_ns() + UINT64_C(10000000000);
+    uint32_t ticket = tl__bell_arm(&b->bells->run);
+    int r = 0;
+
+    while (tl_load_acq(&b->status->state) != TL_RUN_DONE && r == 0) { /* pairs with R7 */
+        r = tl__bell_sleep(&b->bells->run, ticket, deadline);
+        ticket = tl_load_acq(&b->bells->run.seq);
+    }
+    tl__bell_disarm(&b->bells->run);
+}
+
+static void check_hang(unsigned threads)
+{
+    struct hang_run h = {.program = program_of(orchestrate_spin)};
+    struct tl_thread *thread;
+
+    h.program.kernels = spin_kernels;
+    h.program.n_kernels = TL_COUNT(spin_kernels);
+    stall_log[0] = '\0';
+    tl_store_rel(&release, 0u);
+    bare_open(&h.b, &(struct bare_opts){.threads = threads, .scheduler_timeout_ms = 100});
+    h.t = words(&h.b, 1);
+    tl__log_set_sink(keep_line, NULL);
+    assert_int_equal(tl__spawn("hang", hang_main, &h, &thread), 0);
+    wait_for_end(&h.b);
+    assert_int_equal(tl_load_acq(&h.b.status->state), TL_RUN_DONE); /* although every thread may be in the kernel */
+    assert_int_equal(-(int)tl_load_rlx(&h.b.status->code), TL_EHANG);
+    assert_non_null(strstr(h.b.status->message, "2 of 3 tasks unfinished: task r0t1"));
+    assert_non_null(strstr(stall_log,
+                           "\"spin\" RUNNING on AIC core 0: its kernel does not return; args: 0 inout uint64[1], "
+                           "1 int32 0x7"));
+    assert_non_null(strstr(stall_log, "task r0t2 (0x0000000000000002) \"step\" WAITING for r0t1"));
+    tl_store_rel(&release, 1u); /* pairs with the kernel's load */
+    tl__join(thread);
+    tl__log_set_sink(NULL, NULL);
+    bare_close(&h.b);
+}
+
+static void a_kernel_that_spins_is_told(void **state)
+{
+    (void)state;
+    for (unsigned threads = 1; threads <= 3; threads++)
+        check_hang(threads);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs_give_serial_values),       cmocka_unit_test(tight_rings_give_serial_values),
         cmocka_unit_test(an_image_gives_serial_values),           cmocka_unit_test(each_block_runs_once),
         cmocka_unit_test(a_mix_runs_each_part_on_its_core),       cmocka_unit_test(a_small_heap_is_recycled),
-        cmocka_unit_test(a_wrong_graph_ends_the_run_with_a_line),
+        cmocka_unit_test(a_wrong_graph_ends_the_run_with_a_line), cmocka_unit_test(a_kernel_that_spins_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

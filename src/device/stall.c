@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run that stands still looks like: one line a stuck task, and the outputs of what still runs. */
+#include "device/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+
+#define MAX_LINES 16u /* tasks told one by one; the rest are counted */
+
+/* A line under construction; what does not fit is cut. */
+struct line {
+    char *text;
+    size_t size, used;
+};
+
+static void put(struct line *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct line *l, const char *format, ...)
+{
+    va_list ap;
+    int n;
+
+    va_start(ap, format);
+    n = vsnprintf(l->text + l->used, l->size - l->used, format, ap);
+    va_end(ap);
+    if (n > 0)
+        l->used += (size_t)n < l->size - l->used ? (size_t)n : l->size - l->used - 1;
+}
+
+static void put_task(struct line *l, const struct tl_slot *slot)
+{
+    const char *between = "";
+
+    put(l, "task r%ut%u (0x%016llx) ", tl__task_ring(slot->payload->id), tl__task_local(slot->payload->id),
+        (unsigned long long)slot->payload->id);
+    for (unsigned k = 0; k < TL_KIND_COUNT; k++)
+        if (slot->kernels[k] != NULL) {
+            put(l, "%s\"%s\"", between, slot->kernels[k]->name);
+            between = " + ";
+        }
+}
+
+static void put_args(struct line *l, const struct tl_slot *slot)
+{
+    static const char *const direction[] = {"no_dep", "in", "out", "inout", "out", "scalar"};
+    const struct tl_task_payload *p = slot->payload;
+    const uint64_t *scalars = tl__payload_scalars(p);
+
+    for (uint32_t i = 0; i < p->n_tensors; i++) {
+        put(l, "%s %u %s %s[", i == 0 ? "; args:" : ",", i, direction[p->direction[i] % 6],
+            tl_dtype_name(p->tensors[i].dtype));
+        for (unsigned k = 0; k < p->tensors[i].rank && k < TL_MAX_DIMS; k++)
+            put(l, "%s%u", k == 0 ? "" : ",", p->tensors[i].shape[k]);
+        put(l, "]");
+    }
+    for (uint32_t i = 0; i < p->n_scalars; i++) {
+        float f;
+
+        put(l, "%s %u ", i + p->n_tensors == 0 ? "; args:" : ",", p->n_tensors + i);
+        if (p->scalar_dtype[i] == TL_FLOAT32) {
+            memcpy(&f, &scalars[i], sizeof(f));
+            put(l, "%g", (double)f);
+        } else {
+            put(l, "%s 0x%llx", tl_dtype_name(p->scalar_dtype[i]), (unsigned long long)scalars[i]);
+        }
+    }
+}
+
+/* The core that runs a part of `slot` or holds one that never started. */
+static const struct tl_core_role *core_of(const struct tl_device *d, const struct tl_slot *slot)
+{
+    for (uint32_t i = 0; i < d->n_cores; i++) {
+        const struct tl_core_role *core = &d->cores[i];
+
+        for (uint32_t n = core->seen; n != core->sent; n++)
+            if (core->token[n & 1].slot == slot)
+                return core;
+    }
+    return NULL;
+}
+
+static void put_waits(struct line *l, const struct tl_device *d, const struct tl_slot *slot)
+{
+    const struct tl_ring *ring = &d->rings[slot->ring];
+    unsigned told = 0;
+
+    put(l, "WAITING for");
+    for (uint32_t i = 0; i < slot->n_deps && told < 4; i++) {
+        const struct tl_dep *dep = &ring->deps[(slot->dep_first + i) % ring->dep_pool];
+
+        if ((dep->flags & TL_EDGE_WAIT) == 0 ||
+            atomic_load_explicit(&dep->pred->fanout, memory_order_acquire) == TL_FANOUT_CLOSED) /* D3 */
+            continue;
+        put(l, " r%ut%u", tl__task_ring(dep->pred->payload->id), tl__task_local(dep->pred->payload->id));
+        told++;
+    }
+    put(l, told == 0 ? " the end of its submission" : "");
+}
+
+static void put_state(struct line *l, struct tl_device *d, struct tl_slot *slot)
+{
+    const struct tl_core_role *core = core_of(d, slot);
+    const char *type = core != NULL && core->kind == TL_KIND_AIC ? "AIC" : "AIV";
+
+    put(l, " ");
+    if (tl_load_rlx(&slot->waits) != 0) /* relaxed, all: nothing moves */
+        put_waits(l, d, slot);
+    else if (core == NULL)
+        put(l, "READY, but no core takes it");
+    else if (tl_load_rlx(&((struct tl_core_role *)(uintptr_t)core)->running) != 0)
+        put(l, "RUNNING on %s core %u: its kernel does not return", type, core->id);
+    else
+        put(l, "DISPATCHED to %s core %u, which posts no FIN", type, core->id);
+}
+
+static bool is_stuck(const struct tl_slot *slot)
+{
+    return slot->payload != NULL &&
+           atomic_load_explicit(&slot->fanout, memory_order_acquire) != TL_FANOUT_CLOSED; /* D3 */
+}
+
+/* Running tasks first: they are the cause, the waiting ones the consequence. */
+static unsigned tell(struct tl_device *d, bool waiting, unsigned told, struct line *first)
+{
+    for (unsigned r = 0; r < TL_GRAPH_RINGS; r++) {
+        struct tl_ring *ring = &d->rings[r];
+        uint32_t head = tl_load_acq(&ring->head); /* S2: the slots below */
+
+        for (uint32_t local = tl_load_rlx(&ring->tail); ring->slots != NULL && local != head; local++) {
+            struct tl_slot *slot = &ring->slots[local & (ring->window - 1)];
+            char text[800];
+            struct line l = {text, sizeof(text), 0};
+
+            if (!is_stuck(slot) || (tl_load_rlx(&slot->waits) != 0) != waiting)
+                continue;
+            if (told++ >= MAX_LINES)
+                continue;
+            put_task(&l, slot);
+            put_state(&l, d, slot);
+            if (first->used == 0)
+                put(first, "%s", text);
+            put_args(&l, slot);
+            tl_log_error("[STALL] %s", text);
+        }
+    }
+    return told;
+}
+
+/* With every scheduler's lock, what the lines tell stands still. No role blocks, so each lock comes free soon. */
+static void lock_all(struct tl_device *d)
+{
+    for (uint32_t i = 0; i < d->n_scheds; i++) {
+        uint32_t unlocked = 0;
+
+        while (!tl_cas_acq_rel(&d->scheds[i].lock, &unlocked, 1u)) { /* D7 */
+            unlocked = 0;
+            tl__relax();
+        }
+    }
+}
+
+static void unlock_all(struct tl_device *d)
+{
+    for (uint32_t i = 0; i < d->n_scheds; i++)
+        tl_store_rel(&d->scheds[i].lock, 0u); /* D7 */
+}
+
+void tl__stall_lines(struct tl_device *d, uint64_t still_ns, char *text, size_t n)
+{
+    char first[500] = "";
+    struct line l = {first, sizeof(first), 0};
+    unsigned told;
+
+    lock_all(d);
+    told = tell(d, false, 0, &l);
+    told = tell(d, true, told, &l);
+    unlock_all(d);
+    if (told > MAX_LINES)
+        tl_log_error("[STALL] and %u more", told - MAX_LINES);
+    (void)snprintf(text, n, "no progress for %.1f s with %u of %llu tasks unfinished: %s", (double)still_ns / 1e9, told,
+                   (unsigned long long)tl_load_rlx(&d->submitted), first);
+}
+
+int tl__stall_capture(struct tl_sched *s)
+{
+    while (s->next_stalled < s->n_clusters * TL_KIND_COUNT) {
+        uint32_t i = s->next_stalled++;
+        struct tl_core_role *core = s->cores[i % TL_KIND_COUNT][i / TL_KIND_COUNT];
+        struct tl_slot *slot = core->token[core->seen & 1].slot;
+        uint32_t no = 0;
+
+        if (core->seen == core->sent || tl_load_rlx(&core->running) == 0) /* relaxed: nothing moves */
+            continue;
+        if (!tl_cas_acq_rel(&slot->stalled, &no, 1u)) /* S1: other cores run parts of it too; one records it */
+            continue;
+        if (tl__probe_partial(s, slot) == TL_EAGAIN)
+            return TL_EAGAIN;
+    }
+    return 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The watch: a thread of its own, so that it can act when every other thread is stuck in a kernel. It declares a hang
+ * when tasks are outstanding and nothing has moved for the scheduler budget, parked time not counted. From then on no
+ * kernel is started; the watch steps the schedulers itself, which record what runs and end their lanes, and writes the
+ * run's status if the thread that should is stuck.
+ */
+#include "device/internal.h"
+
+#include "base/error.h"
+#include "wire/parked.h"
+
+#define LOOKS 8u /* a budget; a hang is declared at most that much late */
+#define LOOK_NS_MAX UINT64_C(1000000000)
+#define LOOK_NS_MIN UINT64_C(1000000)
+
+static uint64_t moved(struct tl_device *d)
+{
+    uint64_t n = tl_load_rlx(&d->submitted) + tl__device_retired(d); /* relaxed, all: only change matters */
+
+    for (uint32_t i = 0; i < d->n_cores; i++)
+        n += tl_load_rlx(&d->cores[i].fin_count) + tl_load_rlx(&d->cores[i].running);
+    return n;
+}
+
+static uint64_t parked_ns(const struct tl_device *d, uint64_t now)
+{
+    struct tl_dfx_header *dfx = d->launch->dfx != 0 ? tl__dev_ptr(&d->opts.memory, d->launch->dfx, sizeof(*dfx)) : NULL;
+
+    return dfx == NULL ? 0 : tl__parked_sum(tl_load_rlx(&dfx->parked_open), tl_load_rlx(&dfx->parked_total_ns), now);
+}
+
+static bool outstanding(struct tl_device *d)
+{
+    return tl__device_retired(d) != tl_load_rlx(&d->submitted);
+}
+
+static void declare(struct tl_device *d, uint64_t still_ns)
+{
+    char text[900];
+
+    tl__stall_lines(d, still_ns, text, sizeof(text));
+    tl__device_fail(d, TL_EHANG, text);
+    tl_store_rel(&d->hung, 1u); /* H1: pairs with drained() */
+    tl__bell_ring(&d->opts.bells->device);
+    tl__device_work(d, 0);
+    tl__device_report(d);
+}
+
+static void watch_run(struct tl_device *d)
+{
+    uint64_t budget = (uint64_t)d->launch->scheduler_timeout_ms * 1000000, every = budget / LOOKS;
+    uint64_t last = moved(d), since = tl__now_ns(), parked = parked_ns(d, since);
+
+    every = every > LOOK_NS_MAX ? LOOK_NS_MAX : every < LOOK_NS_MIN ? LOOK_NS_MIN : every;
+    while (!tl__device_over(d)) {
+        uint64_t now, count, still;
+
+        (void)tl__park(&d->over, 0, tl__now_ns() + every);
+        now = tl__now_ns();
+        count = moved(d);
+        if (count != last || !outstanding(d)) {
+            last = count;
+            since = now;
+            parked = parked_ns(d, now);
+            continue;
+        }
+        still = now - since - (parked_ns(d, now) - parked);
+        if (budget != 0 && still >= budget && !tl__device_over(d)) {
+            declare(d, still);
+            return;
+        }
+    }
+}
+
+void tl__watch_main(void *arg)
+{
+    struct tl_device *d = arg;
+    uint32_t seen = 0, go;
+
+    for (;;) {
+        while ((go = tl_load_acq(&d->go)) == seen) /* G1: the run's set-up; pairs with tl__device_enter */
+            (void)tl__park(&d->go, seen, TL_FOREVER);
+        seen = go;
+        if (tl_load_acq(&d->stop) != 0) /* G1 */
+            return;
+        watch_run(d);
+        if (tl_sub_acq_rel(&d->inside, 1u) == 1) /* G2 */
+            tl__wake(&d->inside, UINT32_MAX);
+    }
+}
