@@ -23,9 +23,11 @@
 #include "base/error.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-/* A wake across cores costs about 10 us, so spinning longer than this never pays, even when it succeeds. */
-#define SPIN_NS_MAX 4000U
-#define SPIN_NS_MIN 125U /* what a thread whose spins keep failing still tries, so that it can learn again */
+/* About what a sleep and a wake across cores cost: a spin that fails at most doubles the price. */
+#define SPIN_NS_MAX 8000U
+#define SPIN_NS_MIN 125U
+#define TRIAL_FAILS_MIN 16U
+#define TRIAL_FAILS_MAX 1024U
 #define WRITE_BYTES_MAX ((size_t)1 << 30) /* Linux cuts a write at 2 GiB - 4 KiB; stay in whole pages */
 #define RELAX_PER_YIELD 32U
 
@@ -92,26 +94,47 @@ static uint32_t pause_rate(void)
 }
 
 /*
- * True as soon as the word differs. How long to try adapts for each thread: it doubles with success, and halves
- * without, so a thread that waits for slow things soon goes to sleep almost at once.
+ * How long this thread spins before it sleeps: in full after a success, half as long after each failure, so that a
+ * thread which waits for slow things soon sleeps almost at once. How soon the word changed after it fell asleep nobody
+ * can tell it (the wake itself takes longest), so it finds out by a full spin now and then; ever more seldom, as long
+ * as those fail too.
  */
+static _Thread_local struct {
+    uint32_t ns;
+    uint32_t fails_until_trial, fails_between_trials;
+} spinning = {SPIN_NS_MAX, TRIAL_FAILS_MIN, TRIAL_FAILS_MIN};
+
+static void spin_succeeded(void)
+{
+    spinning.ns = SPIN_NS_MAX;
+    spinning.fails_until_trial = spinning.fails_between_trials = TRIAL_FAILS_MIN;
+}
+
+static void spin_failed(void)
+{
+    spinning.ns = spinning.ns / 2 > SPIN_NS_MIN ? spinning.ns / 2 : SPIN_NS_MIN;
+    if (--spinning.fails_until_trial > 0)
+        return;
+    spinning.ns = SPIN_NS_MAX;
+    if (spinning.fails_between_trials < TRIAL_FAILS_MAX)
+        spinning.fails_between_trials *= 2;
+    spinning.fails_until_trial = spinning.fails_between_trials;
+}
+
+/* True as soon as the word differs. */
 static bool spin(tl_au32 *word, uint32_t expected)
 {
-    static _Thread_local uint32_t budget_ns = SPIN_NS_MAX;
     uint32_t pauses;
 
     if (cpu_count() < 2)
         return false;
-    pauses = budget_ns * pause_rate() / 1000U + 1;
+    pauses = spinning.ns * pause_rate() / 1000U + 1;
     for (uint32_t i = 0; i < pauses; i++) {
         /* A1: sees what the waker published before it changed the word; pairs with the caller's release. */
-        if (atomic_load_explicit(word, memory_order_acquire) != expected) {
-            budget_ns = budget_ns * 2 < SPIN_NS_MAX ? budget_ns * 2 : SPIN_NS_MAX;
+        if (atomic_load_explicit(word, memory_order_acquire) != expected)
             return true;
-        }
         cpu_pause();
     }
-    budget_ns = budget_ns / 2 > SPIN_NS_MIN ? budget_ns / 2 : SPIN_NS_MIN;
     return false;
 }
 
@@ -120,8 +143,11 @@ static int real_park(tl_au32 *word, uint32_t expected, uint64_t deadline_ns)
     struct timespec until = {.tv_sec = (time_t)(deadline_ns / NS_PER_S), .tv_nsec = (long)(deadline_ns % NS_PER_S)};
     long rc;
 
-    if (spin(word, expected))
+    if (spin(word, expected)) {
+        spin_succeeded();
         return 0;
+    }
+    spin_failed();
     /* The bitset form takes an absolute time of CLOCK_MONOTONIC; the plain form a relative one, that would drift. */
     rc = syscall(SYS_futex, word, FUTEX_WAIT_BITSET, expected, deadline_ns == TL_FOREVER ? NULL : &until, NULL,
                  FUTEX_BITSET_MATCH_ANY);
