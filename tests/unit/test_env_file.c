@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -59,26 +60,42 @@ static void append_is_at_the_end(void **state)
     (void)close(fd);
 }
 
-/* A pipe takes 64 KiB and no more until somebody reads: each write is a short one, and must be continued. */
+/*
+ * A pipe takes 64 KiB and no more until somebody reads. A signal that comes while the writer waits makes the write a
+ * short one, or an interrupted one; both must be continued.
+ */
 struct sink {
     int fd;
     size_t bytes;
     int wrong;
 };
 
-static void read_all(void *arg)
+static void read_slowly(void *arg)
 {
     struct sink *sink = arg;
-    unsigned char buffer[5000];
+    unsigned char buffer[10000];
     ssize_t n;
 
-    while ((n = read(sink->fd, buffer, sizeof(buffer))) > 0)
+    (void)usleep(10000); /* meanwhile the writer is interrupted without a byte written */
+    while ((n = read(sink->fd, buffer, sizeof(buffer))) > 0) {
         for (ssize_t i = 0; i < n; i++, sink->bytes++)
             sink->wrong += buffer[i] != (unsigned char)(sink->bytes % 251);
+        (void)usleep(500);
+    }
+}
+
+static volatile sig_atomic_t alarms;
+
+static void on_alarm(int signal_number)
+{
+    (void)signal_number;
+    alarms++;
 }
 
 static void short_writes_are_continued(void **state)
 {
+    struct sigaction interrupting = {.sa_handler = on_alarm}; /* no SA_RESTART */
+    struct itimerval often = {.it_interval = {0, 1000}, .it_value = {0, 1000}}, never = {0};
     size_t bytes = 1000003;
     unsigned char *data = tl__alloc(bytes, 1);
     struct tl_thread *reader;
@@ -91,8 +108,12 @@ static void short_writes_are_continued(void **state)
         data[i] = (unsigned char)(i % 251);
     assert_int_equal(pipe(ends), 0);
     sink.fd = ends[0];
-    assert_int_equal(tl__spawn("reader", read_all, &sink, &reader), 0);
+    assert_int_equal(sigaction(SIGALRM, &interrupting, NULL), 0);
+    assert_int_equal(tl__spawn("reader", read_slowly, &sink, &reader), 0); /* blocks the signal: it is ours */
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
     assert_int_equal(tl__append(ends[1], data, bytes), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_true(alarms > 3);
     assert_int_equal(tl__sync(ends[1]), 0); /* a pipe has nothing to sync: success */
     (void)close(ends[1]);
     tl__join(reader);
