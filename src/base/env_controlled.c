@@ -92,24 +92,35 @@ static int controlled_park(tl_au32 *word, uint32_t expected, uint64_t deadline_n
     return me->timed_out ? TL_ETIMEDOUT : 0;
 }
 
-/* Which sleepers a wake of fewer than all reaches is nobody's promise, so the seed chooses. */
+static bool sleeps_on(const struct tl_co *co, const tl_au32 *word)
+{
+    return co->state == TL_CO_PARKED && co->word == word;
+}
+
+/* Wakes one of the sleepers on a word, or nobody. Which one a wake reaches is nobody's promise, so the seed chooses. */
+static bool wake_any(struct tl_run *run, const tl_au32 *word)
+{
+    struct tl_co *chosen = NULL;
+    uint64_t sleepers = 0;
+
+    for (uint32_t i = 0; i < run->count; i++)
+        if (sleeps_on(run->all[i], word) && tl__random_next(&run->order_random) % ++sleepers == 0)
+            chosen = run->all[i];
+    if (chosen == NULL)
+        return false;
+    tl__run_trace(run, "%s#%u is woken", chosen->name, chosen->id);
+    tl__run_make_ready(run, chosen);
+    return true;
+}
+
 static void controlled_wake(tl_au32 *word, uint32_t n)
 {
-    struct tl_run *run = tl__run;
-    uint32_t start, woken = 0;
+    uint32_t woken = 0;
 
     tl__env_yield_point();
-    start = (uint32_t)(tl__random_next(&run->order_random) % run->count);
-    for (uint32_t i = 0; i < run->count && woken < n; i++) {
-        struct tl_co *co = run->all[(start + i) % run->count];
-
-        if (co->state != TL_CO_PARKED || co->word != word)
-            continue;
-        tl__run_trace(run, "%s#%u is woken", co->name, co->id);
-        tl__run_make_ready(run, co);
+    while (woken < n && wake_any(tl__run, word))
         woken++;
-    }
-    tl__run_hash(run, woken);
+    tl__run_hash(tl__run, woken);
     tl__env_yield_point();
 }
 
@@ -307,8 +318,10 @@ int tl__controlled_run(const struct tl_controlled_opts *opts, void (*main)(void 
     int rc;
 
     *ret = (struct tl_controlled_report){.seed = opts->seed};
-    if (tl__run != NULL)
+    if (tl__run != NULL) {
+        (void)strcpy(ret->text, "a run is open on this thread; did an assert of the test library leave it?");
         return TL_EINVAL;
+    }
     if (tl__faults_parse(opts->faults, &ret->faults, &at) < 0) {
         (void)snprintf(ret->text, sizeof(ret->text), "fault list: cannot read \"%s\"", opts->faults + at);
         return TL_EINVAL;

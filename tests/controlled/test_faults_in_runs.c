@@ -138,6 +138,55 @@ static void a_hang_names_everyone(void **state)
     assert_non_null(strstr(report.text, "expects 7, is 7"));
 }
 
+/* Three sleepers on two words; one wake of one sleeper. Counts who comes back from one park. */
+struct beds {
+    tl_au32 words[2];
+    uint32_t back[3];
+};
+
+struct bed {
+    struct beds *beds;
+    uint32_t place;
+};
+
+static void sleep_once(void *arg)
+{
+    struct bed *bed = arg;
+
+    (void)tl__park(&bed->beds->words[bed->place / 2], 0, TL_FOREVER);
+    bed->beds->back[bed->place]++;
+}
+
+static void wake_one_of_three(void *arg)
+{
+    struct beds *beds = arg;
+    struct bed each[3] = {{beds, 0}, {beds, 1}, {beds, 2}};
+    struct tl_thread *threads[3];
+
+    for (int i = 0; i < 3; i++)
+        tl__controlled_check(tl__spawn("bed", sleep_once, &each[i], &threads[i]) == 0);
+    tl__controlled_sleep(S); /* all sleep now */
+    tl__wake(&beds->words[0], 1);
+    for (int i = 0; i < 3; i++)
+        tl__join(threads[i]);
+}
+
+static void a_wake_reaches_its_word_and_no_more_than_told(void **state)
+{
+    int exact = 0, first = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct beds beds = {0};
+
+        (void)run_with(NULL, seed, wake_one_of_three, &beds); /* hangs, of course: nobody wakes the other two */
+        exact += beds.back[0] + beds.back[1] == 1 && beds.back[2] == 0;
+        first += beds.back[0] == 1;
+    }
+    assert_in_range(exact, 150, 200); /* the others had a park that returned early, as it may */
+    assert_in_range(first, 50, 150);  /* and which of two is woken is left to the seed */
+}
+
 /* A heartbeat, and one who declares it dead when it has stood still for 30 s. */
 struct heart {
     tl_au32 beat, stop;
@@ -235,6 +284,23 @@ static void one_may_kill_and_freeze_oneself(void **state)
         assert_int_equal(run_with(NULL, seed, kill_and_freeze, words), 0);
         assert_int_equal(words[0], 2);
     }
+}
+
+static void leave_the_killed(void *arg)
+{
+    struct tl_thread *thread = NULL;
+
+    tl__controlled_check(tl__spawn("dev0", park_for_ever, arg, &thread) == 0);
+    tl__controlled_kill("dev");
+}
+
+static void the_killed_need_no_join(void **state)
+{
+    tl_au32 word = 7;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++)
+        assert_int_equal(run_with(NULL, seed, leave_the_killed, &word), 0);
 }
 
 /* Takes one allocation of each kind, and gives all back whatever fails. */
@@ -425,16 +491,28 @@ static void outside_a_run_all_is_real(void **state)
     assert_int_equal(tl__controlled_choose(5), 0);
 }
 
+static void spoil_errno(void *arg)
+{
+    (void)arg;
+    errno = 18;
+    tl__controlled_sleep(S);
+    tl__controlled_check(errno == 18);
+}
+
 static void nested(void *arg)
 {
     struct tl_controlled_opts opts = {.seed = 1};
     struct tl_controlled_report inner;
+    struct tl_thread *thread = NULL;
 
     tl__controlled_check(tl__controlled_active());
     tl__controlled_check(tl__controlled_run(&opts, wait_thirty_seconds, arg, &inner) == TL_EINVAL);
+    tl__controlled_check(strstr(inner.text, "a run is open") != NULL);
+    tl__controlled_check(tl__spawn("spoiler", spoil_errno, NULL, &thread) == 0);
     errno = 17;
-    tl__controlled_sleep(1);
+    tl__controlled_sleep(S);
     tl__controlled_check(errno == 17);
+    tl__join(thread);
     for (int i = 0; i < 100; i++)
         tl__controlled_check(tl__controlled_choose(3) < 3);
     errno = 0;
@@ -525,8 +603,10 @@ int main(void)
         cmocka_unit_test(sleepers_wake_in_the_order_of_their_deadlines),
         cmocka_unit_test(a_bounded_spin_ends),
         cmocka_unit_test(a_hang_names_everyone),
+        cmocka_unit_test(a_wake_reaches_its_word_and_no_more_than_told),
         cmocka_unit_test(threads_are_killed_and_frozen_by_name),
         cmocka_unit_test(one_may_kill_and_freeze_oneself),
+        cmocka_unit_test(the_killed_need_no_join),
         cmocka_unit_test(the_nth_allocation_fails),
         cmocka_unit_test(a_thread_may_be_refused),
         cmocka_unit_test(files_fail_as_told),

@@ -221,16 +221,19 @@ static void one_seed_is_one_order(void **state)
     assert_in_range(equal, 0, 20); /* so short a program may run through without a switch for a few of them */
 }
 
-/* The numbers themselves are pinned: a seed from an old report must still show its bug. */
+/*
+ * The numbers themselves are pinned: a seed from an old report must still show its bug. Who changes how orders are
+ * chosen renews them, and says in the commit that old seeds are void.
+ */
 static void the_order_is_pinned(void **state)
 {
     bool careful = true;
 
     (void)state;
     assert_int_equal(run_seed(12345, mail, &careful), 0);
-    assert_int_equal(report.steps, 121);
+    assert_int_equal(report.steps, 130);
     assert_int_equal(report.switches, 8);
-    assert_true(report.trace_hash == UINT64_C(0x2bd5e24e36ae8cf2));
+    assert_true(report.trace_hash == UINT64_C(0x87d2717fcbfae322));
 }
 
 static void count_for_ever(void *arg)
