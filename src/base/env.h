@@ -24,7 +24,10 @@ struct tl_thread; /* made by tl__spawn, freed by tl__join */
 /* Monotonic nanoseconds. */
 uint64_t tl__now_ns(void);
 
-/* Starts `fn(arg)`; `name` (static, at most 15 bytes) shows in debuggers and in controlled traces. 0 or TL_ENOMEM. */
+/*
+ * Starts `fn(arg)`; `name` (static, at most 15 bytes) shows in debuggers and in controlled traces. The
+ * thread blocks all signals but those that its own faults raise, and SIGPROF. 0 or TL_ENOMEM.
+ */
 int tl__spawn(const char *name, void (*fn)(void *arg), void *arg, struct tl_thread **ret_thread);
 /* Waits for its end and frees it. NULL is fine. */
 void tl__join(struct tl_thread *thread);

@@ -10,7 +10,7 @@ enum tl_log_level { TL_LOG_DEBUG, TL_LOG_INFO, TL_LOG_WARN, TL_LOG_ERROR };
 
 typedef void (*tl_log_sink)(void *ctx, enum tl_log_level level, const char *line);
 
-/* Set before threads exist. `ctx` is handed back. NULL: silent. */
+/* Set before threads exist. `ctx` is handed back. Several threads may call the sink at once. NULL: silent. */
 void tl__log_set_sink(tl_log_sink sink, void *ctx);
 
 void tl__log(enum tl_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
