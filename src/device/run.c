@@ -225,6 +225,12 @@ static void reset(struct tl_device *d)
     tl_store_rlx(&d->status->submitted, 0);
     tl_store_rlx(&d->status->epoch, d->launch->epoch);
     d->status->message[0] = '\0';
+    if (d->launch->dfx != 0) {
+        struct tl_dfx_header *dfx = tl__dev_ptr(&d->opts.memory, d->launch->dfx, sizeof(*dfx));
+
+        if (dfx != NULL)
+            tl__parked_reset(dfx);
+    }
     d->barrier = d->launch->dfx != 0 && d->launch->dump_level != 0;
 }
 
