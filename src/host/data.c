@@ -190,6 +190,11 @@ int tl__data_prepare(struct tl_data *d, struct tl_error *reterr)
 {
     int rc;
 
+    if (d->program->prepare == NULL)
+        return tl__fail(reterr, TL_ELOAD,
+                        "program %s has no prepare(), which makes its tensors; only a caller of the C API "
+                        "can run it, with tensors of its own",
+                        d->program->name);
     d->phase = PHASE_PREPARE;
     rc = d->program->prepare(d);
     d->phase = PHASE_IDLE;

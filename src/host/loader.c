@@ -80,8 +80,6 @@ int tl__program_check(const struct tl_program *program, const char *where, struc
         return tl__fail(reterr, TL_ELOAD, "%s: the program has no name, or one with a slash or a leading dot", where);
     if (program->orchestrate == NULL)
         return tl__fail(reterr, TL_ELOAD, "%s: program %s has no orchestrate()", where, program->name);
-    if (program->prepare == NULL)
-        return tl__fail(reterr, TL_ELOAD, "%s: program %s has no prepare()", where, program->name);
     if (program->n_params > TL_MAX_PARAMS || (program->n_params > 0 && program->params == NULL))
         return tl__fail(reterr, TL_ELOAD, "%s: program %s may have up to %u parameters", where, program->name,
                         TL_MAX_PARAMS);
