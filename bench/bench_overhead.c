@@ -185,12 +185,14 @@ static double run_ours(struct tl_worker *w, struct tl_loaded *loaded, int64_t ta
     struct tl_run_config config = TL_RUN_CONFIG_INIT;
     struct tl_run_result result;
     struct tl_error err;
-    int64_t params[] = {tasks, width};
+    int64_t values[] = {tasks, width};
 
-    if (tl_worker_run(w, loaded, &t, 1, params, 2, &config, &result, &err) < 0)
+    if (tl_worker_run(w, loaded, &t, 1, values, 2, &config, &result, &err) < 0)
         die("run", &err);
     return (double)result.wall_ns / (double)tasks;
 }
+
+static const struct tl_param params[] = {{"tasks", 1, 1, 1 << 20, "tasks"}, {"width", 1, 1, 1 << 20, "chains, or side"}};
 
 static void measure(struct tl_worker *w, const struct graph *g, int64_t tasks, int rounds)
 {
@@ -199,6 +201,8 @@ static void measure(struct tl_worker *w, const struct graph *g, int64_t tasks, i
                                  .name = "overhead",
                                  .kernels = kernels,
                                  .n_kernels = TL_COUNT(kernels),
+                                 .params = params,
+                                 .n_params = TL_COUNT(params),
                                  .orchestrate = g->orchestrate};
     double ours[MAX_ROUNDS], theirs[MAX_ROUNDS], a, b;
     int64_t side = 1, width = g->width;
