@@ -180,9 +180,10 @@ static struct tl_slot *fill_slot(struct tl_orch *o, const struct tl_plan *plan, 
 static int plan_task(struct tl_orch *o, const struct tl_task_args *args, const struct tl_subtasks *subtasks,
                      struct tl_tensor *const *alloc, uint32_t n_alloc, struct tl_plan *plan)
 {
-    struct tl_error err = {0};
+    struct tl_error err; /* a kilobyte: not cleared for each task */
     int r;
 
+    err.msg[0] = '\0';
     do {
         if (alloc != NULL)
             r = tl__graph_plan_alloc(o->graph, alloc, n_alloc, plan, &err);
