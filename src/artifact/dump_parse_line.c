@@ -215,10 +215,10 @@ size_t tl__dump_take_lines(struct tl_dump_parser *p, const char *bytes, size_t c
     if (p->no_short_cut || (p->top_seen & BIT(T_ARGS)) == 0)
         return 0;
     for (;;) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at)), *next = newline + 1;
+        const char *newline = memchr(at, '\n', (size_t)(end - at)), *next = newline == NULL ? end : newline + 1;
 
         /* The next record must be in sight: a comma before the list's end is an error that yajl has to see. */
-        if (newline == NULL || end - next < LITERAL_MAX || memcmp(next, NEXT_START, sizeof(NEXT_START) - 1) != 0 ||
+        if (end - next < LITERAL_MAX || memcmp(next, NEXT_START, sizeof(NEXT_START) - 1) != 0 ||
             !take_line(p, at, next))
             return (size_t)(at - bytes);
         at = next;

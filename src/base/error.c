@@ -5,6 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* Forms for the analyser alone, of what is defined here. */
+#undef tl__fail
+#undef tl__fail_at
+
 TL_API const char *tl_strerror(int code)
 {
     switch (code) {

@@ -102,6 +102,9 @@ const char *tl__graph_task_name(const struct tl_graph *g, char *buf);
 /* Starts a message about it: fails with TL_EGRAPH. */
 int tl__graph_refuse(const struct tl_graph *g, struct tl_error *reterr, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+#ifdef __clang_analyzer__ /* what it cannot see in another file */
+#define tl__graph_refuse(g, reterr, ...) ((void)tl__graph_refuse((g), (reterr), __VA_ARGS__), TL_EGRAPH)
+#endif
 
 /* Finds the edges and predecessors of a valid task. TL_EGRAPH (a dependency on a task that was never made), TL_ENOMEM.
  */

@@ -8,6 +8,7 @@
  */
 #include "graph/region.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define MAX_BYTES (UINT64_C(1) << 62) /* sums of two extents stay within int64_t */
@@ -210,6 +211,7 @@ enum tl_overlap tl__region_overlap(const struct tl_region *a, const struct tl_ex
     if (!box_of(a, ea, &box_a) || !box_of(b, eb, &box_b))
         return TL_OVERLAP_MAYBE;
     n = merge_terms(&box_a, &box_b, terms);
+    assert(n > 0); /* the least box has the dim of stride 1 */
     return search(terms, n, (int64_t)eb->lo - (int64_t)ea->lo, &steps);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/params.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@ static void append(char *list, size_t size, const char *name)
 
 static const struct tl_case *find_case(const struct tl_program *program, const char *name)
 {
+    assert(program->n_cases == 0 || program->cases != NULL); /* the loader saw to it */
     for (uint32_t i = 0; i < program->n_cases; i++)
         if (strcmp(program->cases[i].name, name) == 0)
             return &program->cases[i];

@@ -7,11 +7,9 @@
 
 static void to_stderr(void *ctx, enum tl_log_level level, const char *line)
 {
-    static const char *const names[] = {"debug", "info", "warning", "error"};
-
     (void)ctx;
     if (level >= TL_LOG_WARN)
-        (void)fprintf(stderr, "tasklens-chip: %s: %s\n", names[level], line);
+        (void)fprintf(stderr, "tasklens-chip: %s: %s\n", level == TL_LOG_WARN ? "warning" : "error", line);
 }
 
 int main(int argc, char **argv)
