@@ -111,7 +111,7 @@ static void keep_row(void *ctx, uint64_t number, const struct tl_dump_record *r,
 static void put_geometry(struct tl_page *page, const struct tl_dump_record *r)
 {
     tl__put_shape(page, r);
-    if (r->kind == TL_KIND_SCALAR || r->rank > TL_MAX_DIMS || tl__dump_is_plain(r))
+    if (r->kind == TL_KIND_SCALAR || r->rank > TL_MAX_DIMS)
         return;
     if ((r->flags & TL_ARG_CONTIGUOUS) == 0) {
         tl__put_str(page, " strides ");

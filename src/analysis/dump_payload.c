@@ -36,13 +36,6 @@ uint64_t tl__dump_elements_here(const struct tl_dump_record *r)
     return here < all ? here : all;
 }
 
-bool tl__dump_is_plain(const struct tl_dump_record *r)
-{
-    struct tl_tensor t = as_tensor(r);
-
-    return r->start_offset == 0 && r->rank <= TL_MAX_DIMS && tl_tensor_is_contiguous(&t);
-}
-
 #define READ_BYTES ((size_t)256 << 10)
 
 /* `buffer`: READ_BYTES of the caller's. */

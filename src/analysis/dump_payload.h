@@ -13,8 +13,6 @@
 uint64_t tl__dump_elements(const struct tl_dump_record *record);
 /* Elements that the payload holds: fewer when it was cut, 1 for a scalar, 0 for none. Of an unknown dtype: 0. */
 uint64_t tl__dump_elements_here(const struct tl_dump_record *record);
-/* True if the strides are those of a dense row-major tensor and the offset is 0. */
-bool tl__dump_is_plain(const struct tl_dump_record *record);
 
 /* Called now and then while payloads are read. */
 typedef void (*tl_dump_progress)(void *ctx, uint64_t bytes_done, uint64_t bytes_total);

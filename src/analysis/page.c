@@ -21,6 +21,7 @@ static void hand_on(struct tl_page *t)
     if (t->error == 0 && t->used > 0)
         t->error = t->sink(t->ctx, t->data, t->used);
     t->used = 0;
+    t->easy = t->error == 0 ? t->easy : 0;
 }
 
 int tl__page_end(struct tl_page *t)
@@ -36,6 +37,13 @@ void tl__page_fini(struct tl_page *t)
     *t = (struct tl_page){0};
 }
 
+static char *refuse(struct tl_page *t)
+{
+    t->error = TL_ENOMEM;
+    t->easy = 0;
+    return NULL;
+}
+
 char *tl__page_room(struct tl_page *t, size_t n)
 {
     size_t room = t->room;
@@ -49,23 +57,20 @@ char *tl__page_room(struct tl_page *t, size_t n)
         return t->data + t->used;
     room = room == 0 ? 2 * PIECE : room;
     while (room - t->used < n) {
-        if (room > SIZE_MAX / 4) {
-            t->error = TL_ENOMEM;
-            return NULL;
-        }
+        if (room > SIZE_MAX / 4)
+            return refuse(t);
         room *= 2;
     }
     grown = tl__realloc(t->data, room);
-    if (grown == NULL) {
-        t->error = TL_ENOMEM;
-        return NULL;
-    }
+    if (grown == NULL)
+        return refuse(t);
     t->data = grown;
     t->room = room;
+    t->easy = t->sink == NULL || room < PIECE ? room : PIECE;
     return t->data + t->used;
 }
 
-void tl__put(struct tl_page *t, const void *bytes, size_t n)
+void tl__put_slowly(struct tl_page *t, const void *bytes, size_t n)
 {
     char *p = tl__page_room(t, n);
 

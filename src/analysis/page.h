@@ -17,7 +17,8 @@ typedef int (*tl_page_sink)(void *ctx, const char *bytes, size_t n);
 struct tl_page {
     char *data; /* ours; not NUL-terminated */
     size_t used, room;
-    int error; /* first TL_E code */
+    size_t easy; /* a put that ends before here needs no look */
+    int error;   /* first TL_E code */
     tl_page_sink sink;
     void *ctx;
 };
@@ -31,7 +32,17 @@ void tl__page_fini(struct tl_page *t);
 
 /* At least `n` further bytes at the returned place, or NULL after an error. The caller adds to `used` what it wrote. */
 char *tl__page_room(struct tl_page *t, size_t n);
-void tl__put(struct tl_page *t, const void *bytes, size_t n);
+void tl__put_slowly(struct tl_page *t, const void *bytes, size_t n);
+/* Inline, because a cell is a few bytes and a list has millions of them. */
+static inline void tl__put(struct tl_page *t, const void *bytes, size_t n)
+{
+    if (t->used + n >= t->easy) {
+        tl__put_slowly(t, bytes, n);
+        return;
+    }
+    memcpy(t->data + t->used, bytes, n);
+    t->used += n;
+}
 void tl__put_fill(struct tl_page *t, char c, size_t n);
 void tl__put_format(struct tl_page *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void tl__put_u64(struct tl_page *t, uint64_t value);
