@@ -142,6 +142,78 @@ static void export_txt(void **state)
     assert_string_equal(output, "1 files written\nrun/args_dump/txt\n");
 }
 
+/* The file's data, behind its header; the header itself holds `descr` and `shape`. */
+static void npy_is(const char *name, const char *descr, const char *shape, const void *data, size_t bytes)
+{
+    char path[200], want[200];
+    size_t n;
+    char *npy, *header;
+    unsigned header_bytes;
+
+    (void)snprintf(path, sizeof(path), "run/args_dump/npy/%s.npy", name);
+    npy = fixture_read(path, &n);
+    assert_true(n > 10);
+    assert_memory_equal(npy, "\x93NUMPY\x01\x00", 8);
+    header_bytes = (unsigned)(uint8_t)npy[8] | (unsigned)(uint8_t)npy[9] << 8;
+    assert_int_equal((10 + header_bytes) % 64, 0);
+    assert_int_equal(n, 10 + header_bytes + bytes);
+    header = strndup(npy + 10, header_bytes);
+    (void)snprintf(want, sizeof(want), "'descr': '%s'", descr);
+    assert_non_null(strstr(header, want));
+    (void)snprintf(want, sizeof(want), "'shape': %s", shape);
+    assert_non_null(strstr(header, want));
+    assert_memory_equal(npy + 10 + header_bytes, data, bytes);
+    free(header);
+    free(npy);
+}
+
+static void export_npy(void **state)
+{
+    const uint16_t f16[] = {0x2e66, 0x7e00, 0x7c00, 0xfc00};
+    const float bf16[] = {1.0f, 0x1.9ap-4f, -123.5f}, fp4[] = {1.0f, 6.0f, -1.0f}, scale[] = {1.0f, 8.0f},
+                cut[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, scalar[] = {0.1f};
+    const int32_t cube[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, one[] = {-7};
+    const uint64_t u64[] = {UINT64_MAX, 9007199254740993u};
+    const int64_t big[] = {-9007199254740993};
+
+    (void)state;
+    expect(0, "dump run --export npy");
+    matches_golden(output, "export_npy.txt");
+    npy_is("r0t0_before_input_arg1", "<f2", "(2, 2)", f16, sizeof(f16));
+    npy_is("r0t0_after_output_arg2", "<f4", "(3,)", bf16, sizeof(bf16));
+    npy_is("r0t0_before_input_arg3", "<f4", "()", scalar, sizeof(scalar));
+    npy_is("r0t0_before_input_arg4", "<i8", "()", big, sizeof(big));
+    npy_is("r0t1_before_input_arg0", "<f4", "(10,)", cut, sizeof(cut));
+    npy_is("r0t1_before_input_arg1", "<i4", "()", one, sizeof(one));
+    npy_is("r0t1_before_input_arg2", "|i1", "(0, 4)", "", 0);
+    npy_is("r1t7_after_inout_arg0", "<i4", "(2, 2, 3)", cube, sizeof(cube));
+    npy_is("r1t7_before_input_arg2", "<f4", "(3,)", fp4, sizeof(fp4));
+    npy_is("r1t7_before_input_arg3", "<f4", "(2,)", scale, sizeof(scale));
+    npy_is("r1t7_after_output_arg5", "<u8", "(2,)", u64, sizeof(u64));
+    assert_int_equal(access(fixture_path("run/args_dump/npy/r0t1_after_output_arg4.npy"), F_OK), -1);
+    assert_int_equal(access(fixture_path("run/args_dump/npy/r0t1_before_input_arg3.npy"), F_OK), -1);
+    expect(0, "dump run --export npy -i 13");
+    assert_non_null(strstr(output, "1 files written\n1 of them hold bfloat16, fp8 or fp4 values widened to float32"));
+}
+
+static void export_that_cannot_be_written(void **state)
+{
+    static struct fixture_recording f;
+
+    (void)state;
+    fixture_everything(&f);
+    fixture_save(&f, "taken");
+    fixture_write_text("taken/args_dump/txt", "a file where the directory should be");
+    tasklens("dump taken --export");
+    assert_int_equal(exit_code, 2);
+    assert_non_null(strstr(message, "taken/args_dump/txt"));
+    assert_int_equal(mkdir(fixture_path("taken/args_dump/npy"), 0777), 0);
+    assert_int_equal(mkdir(fixture_path("taken/args_dump/npy/r0t0_before_input_arg0.npy"), 0777), 0);
+    tasklens("dump taken --export npy");
+    assert_int_equal(exit_code, 2);
+    assert_non_null(strstr(message, "r0t0_before_input_arg0.npy"));
+}
+
 static void verify_finds_each_fault(void **state)
 {
     static struct fixture_recording f;
@@ -204,7 +276,7 @@ static void usage(void **state)
     refuses("dump -a -1", "--arg takes 0 to 4294967295, not -1");
     refuses("dump -a x", "--arg takes a whole number, not \"x\"");
     refuses("dump -i 1x", "--index takes a whole number, not \"1x\"");
-    refuses("dump --export=pdf", "--export takes one of txt, not \"pdf\"");
+    refuses("dump --export=pdf", "--export takes one of txt, npy, not \"pdf\"");
     refuses("dump one two", "one argument too many: \"two\"");
     refuses("dump --verify -t 1", "--verify");
     refuses("dump --export --json", "--export");
@@ -304,6 +376,8 @@ int main(void)
         cmocka_unit_test(filters),
         cmocka_unit_test(one_entry),
         cmocka_unit_test(export_txt),
+        cmocka_unit_test(export_npy),
+        cmocka_unit_test(export_that_cannot_be_written),
         cmocka_unit_test(verify_finds_each_fault),
         cmocka_unit_test(usage),
         cmocka_unit_test(bad_recordings),

@@ -21,8 +21,8 @@
 
 #define NAME "dump"
 
-enum export_form { EXPORT_TXT };
-static const char *const export_words[] = {[EXPORT_TXT] = "txt", NULL};
+enum export_form { EXPORT_TXT, EXPORT_NPY };
+static const char *const export_words[] = {[EXPORT_TXT] = "txt", [EXPORT_NPY] = "npy", NULL};
 
 struct dump {
     struct tl_dump_filter filter;
@@ -114,8 +114,8 @@ static int parse(struct dump *d, int argc, char **argv)
          .choices = export_words,
          .bare = EXPORT_TXT,
          .given = &d->export,
-         .value = "txt",
-         .help = "write what is picked, a file each, to txt/ in the recording"},
+         .value = "txt|npy",
+         .help = "write what is picked, a file each, to txt/ or npy/ in the recording;\ntxt if not said"},
         {.name = "json", .kind = TL_OPT_FLAG, .target = &d->json, .help = "for machines: the list or the verification"},
         {.name = "verify",
          .kind = TL_OPT_FLAG,
@@ -249,7 +249,7 @@ static int show_one(struct dump *d)
 /* ---- export ---- */
 
 struct exported {
-    uint64_t files;
+    uint64_t files, widened, flat, without;
 };
 
 static int write_txt(const struct dump *d, uint64_t index, const char *path, struct tl_error *error)
@@ -277,6 +277,7 @@ static int write_txt(const struct dump *d, uint64_t index, const char *path, str
 static int export_one(const struct dump *d, const char *dir, uint64_t index, struct exported *sum,
                       struct tl_error *error)
 {
+    struct tl_dump_npy npy = {0};
     char name[160], path[4200];
     int code;
 
@@ -285,14 +286,31 @@ static int export_one(const struct dump *d, const char *dir, uint64_t index, str
         (void)snprintf(error->msg, sizeof(error->msg), "%.200s...: the path is too long", dir);
         return TL_EINVAL;
     }
-    code = write_txt(d, index, path, error);
+    if (d->export_form == EXPORT_TXT)
+        code = write_txt(d, index, path, error);
+    else
+        code = tl__dump_write_npy(d->recording, index, path, &npy, error);
+    if (d->export_form == EXPORT_NPY && (code == TL_ENOENT || code == TL_ENOTSUP)) {
+        sum->without++;
+        return 0;
+    }
     sum->files += code == 0;
+    sum->widened += npy.widened;
+    sum->flat += npy.flat;
     return code;
 }
 
 static void print_exported(const struct exported *sum, const char *dir)
 {
     printf("%" PRIu64 " files written\n", sum->files);
+    if (sum->widened > 0)
+        printf("%" PRIu64 " of them hold bfloat16, fp8 or fp4 values widened to float32: .npy has no such dtype\n",
+               sum->widened);
+    if (sum->flat > 0)
+        printf("%" PRIu64 " of them have one dimension: their payload was cut\n", sum->flat);
+    if (sum->without > 0)
+        printf("%" PRIu64 " entries have no payload, or a dtype or rank that is not known, and no file\n",
+               sum->without);
     printf("%s\n", dir);
 }
 
