@@ -52,6 +52,7 @@ struct tl_export {
     const struct tl_batch *const *lanes; /* first batch of each lane */
     uint64_t dropped;                    /* all causes */
     bool bin_created;
+    bool run_failed;            /* an empty recording then surprises nobody */
     uint64_t bin_bytes;         /* size of the payload file */
     struct tl_scratch *scratch; /* memory that stays between exports */
 };

@@ -229,7 +229,7 @@ static int dump_export(const struct tl_export *x, struct tl_export_figures *figu
     int r;
 
     if (capacity == 0) {
-        if (x->level == 1 && x->dropped == 0)
+        if (x->level == 1 && x->dropped == 0 && !x->run_failed)
             tl_log_warn(
                 "%s: --dump-args 1 records what tl_dump() marks, and nothing was marked: no manifest is written "
                 "(--dump-args 2 records everything)",

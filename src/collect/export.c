@@ -158,6 +158,7 @@ static int stream_export(struct tl_engine *e, struct tl_crun *run, unsigned stre
                           .level = run->levels[stream],
                           .lanes = lanes,
                           .bin_created = run->bin_fd >= 0,
+                          .run_failed = strcmp(run->status, "ok") != 0,
                           .bin_bytes = run->bin_size,
                           .scratch = &e->scratch};
     int r;
