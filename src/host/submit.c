@@ -191,8 +191,6 @@ static int start_recording(struct tl_run *run, unsigned lanes, uint64_t *ret_dfx
 
     if (rc == 0 && w->engine == NULL)
         rc = tl__engine_create(&opts, &w->engine, reterr);
-    if (rc == 0)
-        rc = tl__object_keep(&run->loaded->object, run->prefix, reterr);
     if (rc != 0)
         return rc;
     if (run->loaded->object.path != NULL)
@@ -202,13 +200,18 @@ static int start_recording(struct tl_run *run, unsigned lanes, uint64_t *ret_dfx
     what.lanes = lanes;
     what.program = run->loaded->object.program->name;
     what.case_name = run->case_name;
+    what.platform = w->platform;
+    what.program_hash = run->program_hash[0] != '\0' ? run->program_hash : NULL;
     what.clock_hz = w->arch->clock_hz;
     memset(&w->alloc_error, 0, sizeof(w->alloc_error));
     rc = tl__engine_begin(w->engine, &what, ret_dfx, reterr);
     if (rc == TL_ENOMEM && w->alloc_error.code != 0)
         return tl__fail(reterr, rc, "%.600s; smaller: --dfx-set records=, buffers= or avg-bytes=", w->alloc_error.msg);
+    if (rc == TL_EEXIST)
+        return tl__fail(reterr, rc, "%s holds the journal of a run that was killed; first `tasklens recover %s`",
+                        run->prefix, run->prefix);
     run->recording = rc == 0;
-    return rc;
+    return rc == 0 ? tl__object_keep(&run->loaded->object, run->prefix, reterr) : rc;
 }
 
 /* ---- Submit ---- */

@@ -147,7 +147,8 @@ static int collect(struct tl_run *run, struct tl_error *reterr)
     struct tl_worker *w = run->worker;
     int rc;
 
-    if (!run->dead) {
+    /* What a watchdog stopped will not end its lanes by itself. */
+    if (!run->dead && run->code != TL_ETIMEDOUT) {
         rc = tl__engine_quiesce(w->engine, run->epoch, run->code == 0 ? TL_FOREVER : tl__now_ns() + FAILED_QUIESCE_NS);
         if (rc != TL_ETIMEDOUT)
             return rc == 0 ? 0 : tl__fail(reterr, rc, "the recording did not end: %s", tl_strerror(rc));
@@ -162,7 +163,14 @@ static int end_recording(struct tl_run *run, struct tl_run_result *result, struc
     struct tl_worker *w = run->worker;
     struct tl_error collect_error = {0};
     int collected = collect(run, &collect_error), rc;
+    const struct tl_engine_outcome outcome = {
+        .status = run->code != 0 ? tl_errname(run->code) : "ok",
+        .tasks = run->end.retired,
+        .wall_ns = run->end.wall_ns,
+        .parked_ns = run->end.parked_ns,
+    };
 
+    tl__engine_outcome(w->engine, run->epoch, &outcome);
     rc = tl__engine_export(w->engine, run->epoch, run->code == 0 ? run->end.expected_dump : UINT64_MAX, result, reterr);
     (void)snprintf(result->artifacts, sizeof(result->artifacts), "%s", run->prefix);
     run->recording = false;
