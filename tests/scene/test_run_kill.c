@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host is killed in the middle of a run: what reached it is recovered, and every payload is what it was. */
+#include "scene/cli.h"
+#include "scene/process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+
+#include <tasklens/recording.h>
+
+#define TILE 16384u
+#define TILES 256u
+
+/* Starts `tasklens run` with a slow writer, recording into `out`. */
+static pid_t start(const char *mode, const char *transport, const char *out)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const char *command = TL_TEST_BINARY_DIR "/tasklens";
+        int null = open("/dev/null", O_RDWR);
+
+        if (null < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || chdir(fixture_dir) != 0)
+            _exit(99);
+        (void)execl(command, "tasklens", "run", "vector_add", "--set", "elements=4194304", "--set", "tiles=256",
+                    "--dump-args", "2", "--dfx-set", "records=8", "--throttle-writer", "8M", "--device-mode", mode,
+                    "--transport", transport, "--out", out, (char *)NULL);
+        _exit(99);
+    }
+    return pid;
+}
+
+static off_t size_of(const char *dir, const char *file)
+{
+    struct stat st;
+    char name[96];
+
+    (void)snprintf(name, sizeof(name), "%s/%s", dir, file);
+    return stat(fixture_path(name), &st) == 0 ? st.st_size : -1;
+}
+
+/* Kills the host once its journal holds something. */
+static void kill_in_the_middle(const char *mode, const char *transport, const char *out)
+{
+    pid_t pid = start(mode, transport, out);
+    int chip, status;
+
+    for (int i = 0; i < 2000 && size_of(out, "run.journal") < 20000; i++)
+        usleep(10000);
+    assert_true(size_of(out, "run.journal") >= 20000);
+    chip = child_of(pid);
+    assert_int_equal(chip != 0, strcmp(mode, "process") == 0);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status)); /* it was in the middle, not at its end */
+    for (int i = 0; i < 500 && chip != 0 && runs(chip); i++)
+        usleep(10000);
+    assert_false(chip != 0 && runs(chip));
+    assert_int_equal(size_of(out, "args_dump/args_dump.json"), -1);
+}
+
+static void expect_values(const char *out)
+{
+    static const float values[4] = {2.0f, 3.0f, 0.0f, 5.0f};
+    struct tl_recording *recording;
+    uint64_t count, payloads = 0;
+
+    assert_int_equal(tl_recording_open(fixture_path(out), &recording, NULL), 0);
+    count = tl_recording_count(recording);
+    assert_true(count > 0 && count < TILES * 5);
+    for (uint64_t i = 0; i < count; i++) {
+        const struct tl_dump_record *r = tl_recording_at(recording, i);
+        const void *data;
+
+        if (r->kind == TL_KIND_SCALAR)
+            continue;
+        assert_int_equal(r->bin_size, TILE * sizeof(float));
+        assert_int_equal(tl_recording_payload(recording, i, &data, NULL), 0);
+        for (uint32_t k = 0; k < TILE; k++)
+            assert_memory_equal((const char *)data + k * sizeof(float), &values[r->arg_index], sizeof(float));
+        payloads++;
+    }
+    assert_true(payloads > 0);
+    tl_recording_close(recording);
+}
+
+static void kill_and_recover(const char *mode, const char *transport)
+{
+    char out[40], words[200];
+
+    (void)snprintf(out, sizeof(out), "%s-%s", mode, transport);
+    kill_in_the_middle(mode, transport, out);
+    (void)snprintf(words, sizeof(words), "run vector_add --dump-args 2 --out %s", out);
+    expect(2, words); /* nobody runs over what is not recovered yet */
+    assert_non_null(strstr(message, "recover"));
+    (void)snprintf(words, sizeof(words), "recover %s", out);
+    expect(0, words);
+    assert_int_equal(size_of(out, "run.journal"), -1);
+    (void)snprintf(words, sizeof(words), "dump --verify %s", out);
+    expect(0, words);
+    expect_values(out);
+    if (fixture_shared("tools/manifest.py") != NULL && system("command -v python3 >/dev/null") == 0) {
+        char command[1400];
+
+        (void)snprintf(command, sizeof(command), "python3 '%s' '%s/%s/args_dump' 2 >/dev/null",
+                       fixture_shared("tools/manifest.py"), fixture_dir, out);
+        assert_int_equal(system(command), 0);
+    }
+}
+
+static void process_copy(void **state)
+{
+    (void)state;
+    kill_and_recover("process", "copy");
+}
+
+static void process_mapped(void **state)
+{
+    (void)state;
+    kill_and_recover("process", "mapped");
+}
+
+static void thread_mapped(void **state)
+{
+    (void)state;
+    kill_and_recover("thread", "mapped");
+}
+
+static void without_a_journal_there_is_nothing_to_recover(void **state)
+{
+    (void)state;
+    expect(2, "recover /nowhere");
+    expect(2, "recover");
+    expect(2, "recover .");
+    assert_non_null(strstr(message, "journal"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(process_copy),
+        cmocka_unit_test(process_mapped),
+        cmocka_unit_test(thread_mapped),
+        cmocka_unit_test(without_a_journal_there_is_nothing_to_recover),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

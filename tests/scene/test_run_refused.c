@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bad input, a row each: the exit code, and one line on stderr that says what is wrong. `run` never ends by a signal
+ * and never says nothing.
+ */
+#include "scene/cli.h"
+
+struct row {
+    int code;
+    const char *words;
+    const char *part; /* of the line */
+};
+
+static void expect_one_line(const struct row *row)
+{
+    char words[400];
+    const char *end;
+
+    (void)snprintf(words, sizeof(words), "run %s", row->words);
+    expect(row->code, words);
+    end = strchr(message, '\n');
+    if (end == NULL || end[1] != '\0')
+        fail_msg("run %s: not one line: \"%s\"", row->words, message);
+    if (strncmp(message, "tasklens run: ", 14) != 0 || strstr(message, row->part) == NULL)
+        fail_msg("run %s: \"%s\" does not say \"%s\"", row->words, message, row->part);
+}
+
+static void expect_rows(const struct row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        expect_one_line(&rows[i]);
+}
+#define ROWS(rows) expect_rows(rows, sizeof(rows) / sizeof((rows)[0]))
+
+static void options(void **state)
+{
+    static const struct row rows[] = {
+        {2, "", "which program"},
+        {2, "vector_add more", "one argument too many"},
+        {2, "vector_add --no-such", "no option --no-such"},
+        {2, "vector_add -p a9sim", "the platforms: a2a3sim, a5sim"},
+        {2, "vector_add -p ''", "no platform"},
+        {2, "vector_add -p a2a3", "use the simulator a2a3sim"},
+        {2, "vector_add -p a5", "use the simulator a5sim"},
+        {2, "vector_add --runtime other", "tensormap_and_ringbuffer, host_build_graph"},
+        {2, "vector_add --case other", "its cases: default, whole, ragged"},
+        {2, "vector_add --set tiles", "name=number"},
+        {2, "vector_add --set tiles=x", "name=number"},
+        {2, "vector_add --set tiles=0", "tiles of vector_add must be 1 to"},
+        {2, "vector_add --set other=1", "it has elements, tiles"},
+        {2, "vector_add --dump-args 4", "0 to 3, not 4"},
+        {2, "vector_add --dump-args -1", "0 to 3, not -1"},
+        {2, "vector_add --dump-args=x", "whole number"},
+        {2, "vector_add --rounds 0", "rounds"},
+        {2, "vector_add --device-mode other", "process, thread"},
+        {2, "vector_add --transport other", "mapped, copy"},
+        {2, "vector_add --block-dim 25", "24 clusters, not 25"},
+        {2, "vector_add --aicpu-threads 1", "aicpu-threads"},
+        {2, "vector_add --task-window 3", "power of two"},
+        {2, "vector_add --heap-bytes 1X", "takes bytes"},
+        {2, "vector_add --dfx-set words=3", "the knobs: records, buffers, avg-bytes, ready, free"},
+        {2, "vector_add --dfx-set records", "records="},
+        {2, "vector_add --enable-chip-swimlane", "not available yet"},
+        {2, "vector_add --enable-dep-gen", "not available yet"},
+        {2, "vector_add --enable-pmu 2", "not available yet"},
+        {2, "vector_add --enable-scope-stats", "not available yet"},
+        {2, "vector_add --enable-chip-swimlane 5", "0 to 4, not 5"},
+    };
+
+    (void)state;
+    ROWS(rows);
+}
+
+static void programs(void **state)
+{
+    static const struct row rows[] = {
+        {2, "no_such_program", "the bundled ones are "},
+        {2, "./absent.so", "absent.so: No such file"},
+        {2, "absent.c", "absent.c: No such file"},
+        {2, "./text.so", "not a program"},
+        {2, "./empty.so", "not a program"},
+        {2, "no_function", "kernel empty has no function"},
+        {2, "duplicate_func_id", "same func_id 3"},
+        {2, "scalar_before_tensor", "SCALAR before a tensor"},
+    };
+
+    (void)state;
+    fixture_write_text("text.so", "no program\n");
+    fixture_write_text("empty.so", "");
+    ROWS(rows);
+}
+
+/* The compiler's own lines come first. */
+static void a_program_that_does_not_compile(void **state)
+{
+    (void)state;
+    fixture_write_text("bad.c", "#include <tasklens/program.h>\nint broken = ;\n");
+    expect(2, "run bad.c");
+    assert_non_null(strstr(message, "bad.c:2:"));
+    assert_non_null(strstr(message, "tasklens run: bad.c does not compile"));
+}
+
+static void graphs(void **state)
+{
+    static const struct row rows[] = {
+        {2, "bad_overlap", "overlaps"},
+        {2, "past_buffer", "reaches past its buffer"},
+        {2, "bad_args --case unknown_kernel", ""},
+        {2, "bad_args --case wrong_core", ""},
+        {2, "bad_args --case empty_mix", ""},
+        {2, "bad_args --case many_tensors", "tensors"},
+        {2, "bad_args --case many_scalars", "scalars"},
+        {2, "bad_args --case mark_not_added --dump-args 1 --out m1", ""},
+        {2, "bad_args --case mark_not_added --dump-args 3 --out m3", ""},
+        {2, "bad_args --case not_allocated", ""},
+        {2, "bad_args --case unknown_dependency", ""},
+        {2, "bad_args --case open_scope", "scope"},
+        {2, "bad_args --case own_message", ""},
+    };
+
+    (void)state;
+    ROWS(rows);
+    expect(0, "run bad_args");
+    expect(0, "run bad_args --case mark_not_added");
+}
+
+static void write_npy(const char *name, const char *descr, const char *order, const char *shape, size_t bytes)
+{
+    char header[200], file[4096];
+    int n =
+        snprintf(header, sizeof(header), "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }", descr, order, shape);
+
+    memset(file, 0, sizeof(file));
+    memcpy(file, "\x93NUMPY\x01\x00\x76\x00", 10);
+    memset(file + 10, ' ', 118);
+    memcpy(file + 10, header, (size_t)n);
+    file[127] = '\n';
+    fixture_write(name, file, 128 + bytes);
+}
+
+static void npy_files(void **state)
+{
+    static const struct row rows[] = {
+        {2, "vector_add --set elements=8 --arg x", "name=file.npy"},
+        {2, "vector_add --set elements=8 --arg x=absent.npy", "absent.npy"},
+        {2, "vector_add --set elements=8 --arg other=good.npy", "no input \"other\"; it has x, y, bias"},
+        {2, "vector_add --set elements=8 --arg z=good.npy", "is an output"},
+        {2, "vector_add --set elements=8 --arg x=text.npy", "text.npy"},
+        {2, "vector_add --set elements=8 --arg x=dtype.npy", "dtype.npy"},
+        {2, "vector_add --set elements=8 --arg x=shape.npy", "shape.npy"},
+        {2, "vector_add --set elements=8 --arg x=order.npy", "order.npy"},
+        {2, "vector_add --set elements=8 --arg x=cut.npy", "cut.npy"},
+    };
+
+    (void)state;
+    fixture_write_text("text.npy", "text\n");
+    write_npy("good.npy", "<f4", "False", "8,", 32);
+    write_npy("dtype.npy", "<i4", "False", "8,", 32);
+    write_npy("shape.npy", "<f4", "False", "9,", 36);
+    write_npy("order.npy", "<f4", "True", "2, 4", 32);
+    write_npy("cut.npy", "<f4", "False", "8,", 31);
+    ROWS(rows);
+    expect(0, "run vector_add --set elements=8 --arg x=good.npy"); /* 0 + 3: the golden follows the file */
+}
+
+static void resources(void **state)
+{
+    static const struct row rows[] = {
+        /* 4 heaps of 256 MiB do not fit into 512 MiB: the third is short by all of itself. */
+        {2, "vector_add --device-memory 512M", "short by 268435456 bytes"},
+        {2, "vector_add --heap-bytes 1M --device-memory 8M --set elements=4194304", "tensor x"},
+        {2, "vector_add --heap-bytes 1M --device-memory 64M --dump-args 2 --out pools", "short by"},
+        {2, "vector_add --dump-args 2 --out plain/x", "plain"},
+        {2, "vector_add --dump-args 2 --out plain", "plain"},
+        {2, "vector_add --dump-args 2 --out /proc/none", "/proc/none"},
+    };
+
+    (void)state;
+    fixture_write_text("plain", "a file is in the way\n");
+    ROWS(rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options), cmocka_unit_test(programs),  cmocka_unit_test(a_program_that_does_not_compile),
+        cmocka_unit_test(graphs),  cmocka_unit_test(npy_files), cmocka_unit_test(resources),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tasklens recover: the artifacts of a run whose host was killed, from its journal. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "collect/engine.h"
+#include "cmd.h"
+#include "opts.h"
+
+#define COMMAND "recover"
+
+static void to_stderr(void *ctx, enum tl_log_level level, const char *line)
+{
+    (void)ctx;
+    if (level >= TL_LOG_WARN)
+        (void)fprintf(stderr, "tasklens recover: %s\n", line);
+}
+
+static int recover_main(int argc, char **argv)
+{
+    const struct tl_opts opts = {
+        .command = COMMAND,
+        .synopsis = "DIR",
+        .about = "Rebuilds the recording of a run that was killed from the journal in its directory.",
+        .after = "Exit codes: 0 everything that reached the host is there; 2 no journal, or not readable;\n"
+                 "4 rebuilt, but something that was announced is missing.",
+        .max_words = 1,
+    };
+    struct tl_recover_result result = {0};
+    struct tl_error err;
+    const char *dir;
+    size_t n;
+    int rc = tl__opts_parse(&opts, argc, argv, &dir, &n);
+
+    if (rc != TL_OPTS_GO_ON)
+        return rc;
+    if (n == 0)
+        return tl__cmd_fail(COMMAND, "which directory? It holds a run.journal");
+    tl__log_set_sink(to_stderr, NULL);
+    rc = tl__engine_recover(dir, &result, &err);
+    if (rc != 0 && rc != TL_ELOST)
+        return tl__cmd_fail(COMMAND, "%s", err.msg);
+    printf("recovered  %" PRIu64 " records in %" PRIu64 " buffers, %" PRIu64 " bytes of payload\n", result.records,
+           result.buffers, result.payload_bytes);
+    if (result.torn_bytes != 0)
+        printf("torn       %" PRIu64 " bytes at the journal's end belong to a buffer that was not written whole\n",
+               result.torn_bytes);
+    if (result.payloads_missing != 0)
+        printf("missing    %" PRIu64 " payloads are not, or not whole, in args.bin\n", result.payloads_missing);
+    printf("next       tasklens dump %s\n%s\n", dir, dir);
+    rc = tl__cmd_finish(COMMAND);
+    return rc == TL_EXIT_OK && result.payloads_missing != 0 ? TL_EXIT_INCOMPLETE : rc;
+}
+
+const struct tl_cmd tl__cmd_recover = {COMMAND, "Rebuild the recording of a run that was killed", recover_main};

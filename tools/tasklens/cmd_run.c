@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tasklens run: one program on one simulated chip, checked and, if asked, recorded. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/log.h"
+#include "host/compile.h"
+#include "host/data.h"
+#include "host/files.h"
+#include "host/worker_impl.h"
+#include "cmd.h"
+#include "opts.h"
+#include "run_report.h"
+
+#define COMMAND "run"
+#define PROGRESS_NS UINT64_C(200000000)
+
+/* ---- Messages ---- */
+
+static void to_stderr(void *ctx, enum tl_log_level level, const char *line)
+{
+    static const char *const names[] = {"debug", "note", "warning", "error"};
+
+    (void)ctx;
+    if (level >= TL_LOG_INFO)
+        (void)fprintf(stderr, "tasklens run: %s: %s\n", names[level], line);
+}
+
+/* Whose fault a run's code is: the device's, or the program's (bad arguments to its own graph). */
+static int exit_of_run(int code)
+{
+    switch (code) {
+    case TL_EGRAPH:
+    case TL_EINVAL:
+    case TL_ERANGE:
+    case TL_ENOTSUP:
+    case TL_ENOSPC:
+        return TL_EXIT_USAGE;
+    default:
+        return TL_EXIT_DEVICE;
+    }
+}
+
+/* ---- Setting up ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* PROGRAM to a shared object. Exit code, 0 to go on. */
+static int find_program(struct tl_run_session *s)
+{
+    const char *program = s->o.program;
+    struct tl_error err;
+    int rc = 0;
+
+    if (ends_with(program, ".c")) {
+        rc = tl__compile(program, s->path, sizeof(s->path), &err);
+        s->compiled = rc == 0;
+    } else if (strchr(program, '/') != NULL || ends_with(program, ".so")) {
+        if ((size_t)snprintf(s->path, sizeof(s->path), "%s", program) >= sizeof(s->path))
+            return tl__cmd_fail(COMMAND, "the path of the program is too long");
+    } else {
+        rc = tl__bundled(program, s->path, sizeof(s->path), &err);
+    }
+    return rc == 0 ? 0 : tl__cmd_fail(COMMAND, "%s", err.msg);
+}
+
+static int list_cases(struct tl_run_session *s)
+{
+    struct tl_object object;
+    struct tl_error err;
+
+    if (tl__object_open(s->path, &object, &err) != 0)
+        return tl__cmd_fail(COMMAND, "%s", err.msg);
+    for (uint32_t i = 0; i < object.program->n_cases; i++) {
+        const struct tl_case *c = &object.program->cases[i];
+
+        printf("%-16s", c->name);
+        for (unsigned k = 0; k < sizeof(c->settings) / sizeof(c->settings[0]) && c->settings[k].name != NULL; k++)
+            printf(" %s=%" PRId64, c->settings[k].name, c->settings[k].value);
+        printf("\n");
+    }
+    if (object.program->n_cases == 0)
+        printf("default\n");
+    tl__object_close(&object);
+    return tl__cmd_finish(COMMAND);
+}
+
+/* Parameters and inputs. Exit code, 0 to go on. */
+static int make_data(struct tl_run_session *s)
+{
+    const struct tl_param_request request = {
+        .case_name = s->o.case_name, .settings = s->o.settings, .n_settings = s->o.n_settings};
+    struct tl_error err;
+    int rc = tl__params_resolve(s->program, &request, s->params, &s->case_name, &err);
+
+    if (rc == 0)
+        rc = tl__data_create(s->program, s->params, &s->data, &err);
+    if (rc == 0)
+        rc = tl__data_prepare(s->data, &err);
+    for (uint32_t i = 0; rc == 0 && i < s->o.n_args; i++)
+        rc = tl__data_replace(s->data, s->o.arg_names[i], s->o.arg_files[i], &err);
+    if (rc == 0)
+        rc = tl__data_remember(s->data, &err);
+    return rc == 0 ? 0 : tl__cmd_fail(COMMAND, "%s", err.msg);
+}
+
+static int set_up(struct tl_run_session *s)
+{
+    struct tl_error err;
+    int rc = tl_worker_open(&s->o.worker, &s->worker, &err);
+
+    if (rc != 0) {
+        (void)tl__cmd_fail(COMMAND, "%s", err.msg);
+        return rc == TL_EDEVICE ? TL_EXIT_DEVICE : TL_EXIT_USAGE;
+    }
+    if (tl_worker_load(s->worker, s->path, &s->loaded, &err) != 0)
+        return tl__cmd_fail(COMMAND, "%s", err.msg);
+    s->program = tl_loaded_program(s->loaded);
+    rc = make_data(s);
+    if (rc == 0 && s->o.recording &&
+        tl__output_dir(s->o.out, s->program->name, s->case_name, s->dir, sizeof(s->dir), &err) != 0)
+        return tl__cmd_fail(COMMAND, "%s", err.msg);
+    return rc;
+}
+
+/* ---- Running ---- */
+
+/* Waits for the device, with a line that shows how far it is if somebody looks at it. */
+static void watch(struct tl_run *run)
+{
+    bool shown = false;
+
+    if (!isatty(STDERR_FILENO))
+        return; /* tl_worker_wait waits */
+    while (tl__run_settle(run, tl__now_ns() + PROGRESS_NS) == TL_ETIMEDOUT) {
+        uint64_t retired, submitted;
+
+        tl__run_progress(run, &retired, &submitted);
+        (void)fprintf(stderr, "\r\033[K%" PRIu64 " of %" PRIu64 " tasks", retired, submitted);
+        (void)fflush(stderr);
+        shown = true;
+    }
+    if (shown)
+        (void)fprintf(stderr, "\r\033[K");
+}
+
+static int round_dir(struct tl_run_session *s, int64_t round, char *dir, size_t size)
+{
+    if (!s->o.recording)
+        dir[0] = '\0';
+    else if ((size_t)snprintf(dir, size, s->o.rounds > 1 ? "%s/round%" PRId64 : "%s", s->dir, round) >= size)
+        return tl__cmd_fail(COMMAND, "the path of the output directory is too long");
+    return 0;
+}
+
+/* One round. 0, or the exit code that ends the command. */
+static int run_round(struct tl_run_session *s, int64_t round)
+{
+    struct tl_run_result result;
+    struct tl_error err;
+    struct tl_run *run;
+    char dir[1100];
+    int rc = round_dir(s, round, dir, sizeof(dir));
+
+    if (rc != 0)
+        return rc;
+    s->o.config.output_prefix = s->o.recording ? dir : NULL;
+    s->o.config.case_name = s->case_name;
+    if (round > 0)
+        tl__data_reset(s->data);
+    rc = tl_worker_submit(s->worker, s->loaded, tl__data_tensors(s->data), tl__data_count(s->data), s->params,
+                          s->program->n_params, &s->o.config, &run, &err);
+    if (rc != 0) {
+        (void)tl__cmd_fail(COMMAND, "%s", err.msg);
+        return rc == TL_EDEVICE || rc == TL_EPOISONED ? TL_EXIT_DEVICE : TL_EXIT_USAGE;
+    }
+    if (!s->launched)
+        tl__report_head(s);
+    s->launched = true;
+    watch(run);
+    rc = tl_worker_wait(s->worker, run, &result, &err);
+    tl__report_round(s, round, dir, &result);
+    if (rc != 0)
+        (void)tl__cmd_fail(COMMAND, "%s", err.msg);
+    s->incomplete = s->incomplete || result.record_code != 0;
+    return result.run_code != 0 ? exit_of_run(result.run_code) : 0;
+}
+
+static int golden(struct tl_run_session *s)
+{
+    struct tl_error err = {0};
+    int rc = tl__data_golden(s->data, &err);
+
+    s->has_golden = s->program->golden != NULL;
+    return s->has_golden && rc != 0 ? tl__cmd_fail(COMMAND, "%s", err.msg) : 0;
+}
+
+static int run_session(struct tl_run_session *s)
+{
+    int rc = set_up(s);
+
+    if (rc == 0)
+        rc = golden(s);
+    if (rc != 0)
+        return rc;
+    for (int64_t round = 0; rc == 0 && round < s->o.rounds; round++)
+        rc = run_round(s, round);
+    if (s->launched)
+        tl__report_tail(s);
+    else if (s->o.out == NULL && s->dir[0] != '\0')
+        (void)rmdir(s->dir); /* made for a run that never began */
+    if (rc == 0)
+        rc = s->incomplete ? TL_EXIT_INCOMPLETE : s->differs ? TL_EXIT_DIFFERS : TL_EXIT_OK;
+    if (fflush(stdout) != 0)
+        rc = tl__cmd_finish(COMMAND);
+    return rc;
+}
+
+static int run_main(int argc, char **argv)
+{
+    static struct tl_run_session s; /* zeroed, and larger than a stack should carry */
+    bool poisoned;
+    int rc;
+
+    rc = tl__run_options(argc, argv, &s.o);
+    if (rc != TL_OPTS_GO_ON)
+        return rc;
+    tl__log_set_sink(to_stderr, NULL);
+    rc = find_program(&s);
+    if (rc == 0)
+        rc = s.o.list_cases ? list_cases(&s) : run_session(&s);
+    poisoned = s.worker != NULL && tl__worker_poisoned(s.worker);
+    tl_worker_close(s.worker);
+    if (s.compiled)
+        tl__compile_discard(s.path);
+    if (poisoned)
+        _exit(TL_EXIT_DEVICE); /* a thread of ours is in a kernel that never returns */
+    tl__data_destroy(s.data);
+    return rc;
+}
+
+const struct tl_cmd tl__cmd_run = {COMMAND, "Run a program on a simulated chip, and record it", run_main};

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_opts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "opts.h"
+
+#define COMMAND "run"
+#define BIG ((int64_t)1 << 46)
+
+/* What the table fills before it becomes options of the worker and the run. */
+struct raw {
+    struct tl_run_options *o;
+    int64_t device, dump_args, swimlane, pmu, block_dim, aicpu_threads, sim_threads, dfx_threads, task_window, dep_pool;
+    uint64_t heap_bytes, memory_bytes, throttle;
+    bool dep_gen, scope_stats;
+    int runtime, mode, hash, oversize, transport;
+};
+
+static const char *const runtimes[] = {"tensormap_and_ringbuffer", "host_build_graph", NULL};
+static const char *const modes[] = {"process", "thread", NULL};
+static const char *const on_off[] = {"on", "off", NULL};
+static const char *const oversizes[] = {"truncate", "chunk", NULL};
+static const char *const transports[] = {"mapped", "copy", NULL};
+
+/* Splits "name=value" of at most `size` - 1 bytes of name. Returns the value, or NULL. */
+static char *split(char *text)
+{
+    char *equals = strchr(text, '=');
+
+    if (equals == NULL || equals == text || equals[1] == '\0')
+        return NULL;
+    *equals = '\0';
+    return equals + 1;
+}
+
+static int call_set(void *target, const char *value, char *ret_problem, size_t problem_bytes)
+{
+    struct tl_run_options *o = ((struct raw *)target)->o;
+    char *name = (char *)(uintptr_t)value, *text = split(name); /* a word of argv, which is ours to cut */
+
+    if (text == NULL || tl__opts_number(text, &o->settings[o->n_settings].value) != 0)
+        (void)snprintf(ret_problem, problem_bytes, "takes name=number");
+    else if (o->n_settings == TL_RUN_MAX_SETTINGS - 1)
+        (void)snprintf(ret_problem, problem_bytes, "is given too often");
+    else {
+        o->settings[o->n_settings++].name = name;
+        return 0;
+    }
+    return TL_EINVAL;
+}
+
+static int call_arg(void *target, const char *value, char *ret_problem, size_t problem_bytes)
+{
+    struct tl_run_options *o = ((struct raw *)target)->o;
+    char *name = (char *)(uintptr_t)value, *file = split(name);
+
+    if (file == NULL)
+        (void)snprintf(ret_problem, problem_bytes, "takes name=file.npy");
+    else if (o->n_args == TL_RUN_MAX_ARGS)
+        (void)snprintf(ret_problem, problem_bytes, "is given too often");
+    else {
+        o->arg_names[o->n_args] = name;
+        o->arg_files[o->n_args++] = file;
+        return 0;
+    }
+    return TL_EINVAL;
+}
+
+/* "64K", "16M", "2G" or plain bytes; 1 to 2^46. */
+static int parse_bytes(const char *text, uint64_t *ret_bytes)
+{
+    char digits[24];
+    size_t n = strspn(text, "0123456789");
+    unsigned shift = 0;
+    int64_t value;
+
+    if (text[n] != '\0' && text[n + 1] == '\0')
+        shift = text[n] == 'K' ? 10 : text[n] == 'M' ? 20 : text[n] == 'G' ? 30 : 0;
+    if (n == 0 || n >= sizeof(digits) || (text[n] != '\0' && shift == 0))
+        return TL_EINVAL;
+    (void)snprintf(digits, sizeof(digits), "%.*s", (int)n, text);
+    if (tl__opts_number(digits, &value) != 0 || value < 1 || value > (BIG >> shift))
+        return TL_EINVAL;
+    *ret_bytes = (uint64_t)value << shift;
+    return 0;
+}
+
+static int call_bytes(void *target, const char *value, char *ret_problem, size_t problem_bytes)
+{
+    if (parse_bytes(value, target) == 0)
+        return 0;
+    (void)snprintf(ret_problem, problem_bytes, "takes bytes, as 65536, 64K, 16M or 2G, not \"%s\"", value);
+    return TL_EINVAL;
+}
+
+/* One "key=value" of --dfx-set. */
+static int set_knob(struct tl_run_config *c, char *word, char *ret_problem, size_t problem_bytes)
+{
+    const struct {
+        const char *name;
+        uint32_t *field;
+    } knobs[] = {
+        {"records", &c->dfx_records}, {"buffers", &c->dfx_buffers}, {"ready", &c->dfx_ready}, {"free", &c->dfx_free}};
+    const char *text = split(word);
+    uint64_t value = 0;
+
+    if (text == NULL || parse_bytes(text, &value) != 0) {
+        (void)snprintf(ret_problem, problem_bytes, "takes records=, buffers=, avg-bytes=, ready=, free= with a number");
+        return TL_EINVAL;
+    }
+    if (strcmp(word, "avg-bytes") == 0) {
+        c->dfx_avg_bytes = value;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(knobs) / sizeof(knobs[0]); i++)
+        if (strcmp(word, knobs[i].name) == 0 && value <= 1u << 24) {
+            *knobs[i].field = (uint32_t)value;
+            return 0;
+        }
+    (void)snprintf(ret_problem, problem_bytes, "no knob %s=%s; the knobs: records, buffers, avg-bytes, ready, free",
+                   word, text);
+    return TL_EINVAL;
+}
+
+static int call_dfx_set(void *target, const char *value, char *ret_problem, size_t problem_bytes)
+{
+    struct tl_run_config *c = &((struct raw *)target)->o->config;
+    char words[256], *next = words;
+
+    if ((size_t)snprintf(words, sizeof(words), "%s", value) >= sizeof(words)) {
+        (void)snprintf(ret_problem, problem_bytes, "is too long");
+        return TL_EINVAL;
+    }
+    while (next != NULL) {
+        char *word = next;
+
+        next = strchr(word, ',');
+        if (next != NULL)
+            *next++ = '\0';
+        if (set_knob(c, word, ret_problem, problem_bytes) != 0)
+            return TL_EINVAL;
+    }
+    return 0;
+}
+
+/* What the raw values mean. Exit code or TL_OPTS_GO_ON. */
+static int interpret(const struct raw *raw)
+{
+    struct tl_run_options *o = raw->o;
+    struct tl_run_config *c = &o->config;
+    const char *later = raw->swimlane > 0  ? "--enable-chip-swimlane"
+                        : raw->pmu > 0     ? "--enable-pmu"
+                        : raw->dep_gen     ? "--enable-dep-gen"
+                        : raw->scope_stats ? "--enable-scope-stats"
+                                           : NULL;
+
+    if (later != NULL)
+        return tl__cmd_fail(COMMAND, "%s is not available yet in this version", later);
+    c->runtime = runtimes[raw->runtime];
+    c->dump_args = (int)raw->dump_args;
+    c->dump_hash_off = raw->hash == 1;
+    c->dump_oversize_chunk = raw->oversize == 1;
+    c->block_dim = (unsigned)raw->block_dim;
+    c->aicpu_threads = (unsigned)raw->aicpu_threads;
+    c->throttle_writer_bytes_s = raw->throttle;
+    c->task_window = (uint32_t)raw->task_window;
+    c->dep_pool = (uint32_t)raw->dep_pool;
+    c->heap_bytes = raw->heap_bytes;
+    o->worker.device_id = (int)raw->device;
+    o->worker.mode = raw->mode == 1 ? TL_DEVICE_THREAD : TL_DEVICE_PROCESS;
+    o->worker.transport = raw->transport >= 0 ? transports[raw->transport] : NULL;
+    o->worker.memory_bytes = raw->memory_bytes;
+    o->worker.sim_threads = (unsigned)raw->sim_threads;
+    o->worker.dfx_threads = (unsigned)raw->dfx_threads;
+    o->recording = c->dump_args > 0;
+    if (o->case_name != NULL && strcmp(o->case_name, "list") == 0)
+        o->list_cases = true;
+    return TL_OPTS_GO_ON;
+}
+
+/* size: one flat table */
+int tl__run_options(int argc, char **argv, struct tl_run_options *o)
+{
+    struct raw raw = {.o = o, .transport = -1};
+    const struct tl_opt table[] = {
+        {'p', "platform", TL_OPT_TEXT, &o->worker.platform, "NAME", "a2a3sim (default), a5sim", .hidden = false},
+        {'d', "device", TL_OPT_NUMBER, &raw.device, "ID", "number of the device, for messages", .max = 1 << 20},
+        {0, "runtime", TL_OPT_CHOICE, &raw.runtime, "NAME", "tensormap_and_ringbuffer (default), host_build_graph",
+         .choices = runtimes},
+        {0, "case", TL_OPT_TEXT, &o->case_name, "NAME", "case of the program; `list` shows them", .hidden = false},
+        {0, "rounds", TL_OPT_NUMBER, &o->rounds, "N", "runs on one worker, recordings in round0/, round1/, ...",
+         .min = 1, .max = 1000000},
+        {0, "set", TL_OPT_CALL, &raw, "NAME=N", "a parameter of the program", .call = call_set},
+        {0, "arg", TL_OPT_CALL, &raw, "NAME=FILE", "an input from a .npy file", .call = call_arg},
+        {0, "dump-args", TL_OPT_LEVEL, &raw.dump_args, "L",
+         "record arguments: 1 what is marked (the default without L),\n2 everything, 3 all metadata and marked "
+         "payloads",
+         .max = 3, .bare = 1},
+        {0, "out", TL_OPT_TEXT, &o->out, "DIR", "directory of the recording; else outputs/PROGRAM_CASE_TIME",
+         .hidden = false},
+        {0, "device-mode", TL_OPT_CHOICE, &raw.mode, "MODE", "process (default), or thread for debuggers",
+         .choices = modes},
+        {0, "transport", TL_OPT_CHOICE, &raw.transport, "NAME", "mapped or copy; else the platform's own",
+         .choices = transports},
+        {0, "block-dim", TL_OPT_NUMBER, &raw.block_dim, "N", "clusters used; else all", .min = 1, .max = 1 << 16},
+        {0, "aicpu-threads", TL_OPT_NUMBER, &raw.aicpu_threads, "N", "control threads; else the platform's", .min = 2,
+         .max = 8},
+        {0, "sim-threads", TL_OPT_NUMBER, &raw.sim_threads, "N", "threads that simulate the chip; else the CPUs",
+         .min = 1, .max = 1024},
+        {0, "dfx-threads", TL_OPT_NUMBER, &raw.dfx_threads, "N", "service threads of the recording, beside its writer",
+         .min = 1, .max = 8},
+        {0, "dfx-set", TL_OPT_CALL, &raw, "K=V,...",
+         "records=, buffers=, avg-bytes=, ready=, free=: sizes of the recording's queues", .call = call_dfx_set},
+        {0, "dump-hash", TL_OPT_CHOICE, &raw.hash, "on|off", "hash of each payload (on)", .choices = on_off},
+        {0, "dump-oversize", TL_OPT_CHOICE, &raw.oversize, "HOW",
+         "a tensor larger than the arena: truncate (default) or chunk", .choices = oversizes},
+        {0, "task-window", TL_OPT_NUMBER, &raw.task_window, "N", "task slots of a ring, a power of two", .min = 2,
+         .max = 1 << 24},
+        {0, "dep-pool", TL_OPT_NUMBER, &raw.dep_pool, "N", "dependency entries of a ring", .min = 1, .max = 1 << 28},
+        {0, "heap-bytes", TL_OPT_CALL, &raw.heap_bytes, "BYTES", "heap of a ring, as 256M", .call = call_bytes},
+        {0, "device-memory", TL_OPT_CALL, &raw.memory_bytes, "BYTES", "memory of the device (16G)", .call = call_bytes},
+        {0, "throttle-writer", TL_OPT_CALL, &raw.throttle, "BYTES", "slow disk, for tests: bytes a second",
+         .call = call_bytes, .hidden = true},
+        {0, "enable-chip-swimlane", TL_OPT_LEVEL, &raw.swimlane, "L", "", .max = 4, .bare = 4, .hidden = true},
+        {0, "chip-swimlane-level", TL_OPT_LEVEL, &raw.swimlane, "L", "", .max = 4, .bare = 4, .hidden = true},
+        {0, "enable-dep-gen", TL_OPT_FLAG, &raw.dep_gen, NULL, "", .hidden = true},
+        {0, "enable-pmu", TL_OPT_LEVEL, &raw.pmu, "N", "", .max = 255, .bare = 2, .hidden = true},
+        {0, "enable-scope-stats", TL_OPT_FLAG, &raw.scope_stats, NULL, "", .hidden = true},
+    };
+    const struct tl_opts opts = {
+        .command = COMMAND,
+        .synopsis = "PROGRAM [OPTION]...",
+        .about = "Runs a program's task graph on a simulated chip and checks its results.\n"
+                 "PROGRAM is a shared object, a C file (compiled on the spot), or the name of a bundled example.",
+        .after = "Exit codes: 0 good; 1 results differ from the golden; 2 bad usage or input; 3 the device failed;\n"
+                 "4 the recording is incomplete.",
+        .table = table,
+        .count = sizeof(table) / sizeof(table[0]),
+        .max_words = 1,
+    };
+    const char *words[1];
+    size_t n = 0;
+    int rc;
+
+    memset(o, 0, sizeof(*o));
+    o->worker = (struct tl_worker_opts)TL_WORKER_OPTS_INIT;
+    o->config = (struct tl_run_config)TL_RUN_CONFIG_INIT;
+    o->rounds = 1;
+    rc = tl__opts_parse(&opts, argc, argv, words, &n);
+    if (rc != TL_OPTS_GO_ON)
+        return rc;
+    if (n == 0)
+        return tl__cmd_fail(COMMAND, "which program? `tasklens run vector_add` is a start");
+    o->program = words[0];
+    return interpret(&raw);
+}

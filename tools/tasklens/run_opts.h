@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of `tasklens run`. */
+#ifndef TL_TOOLS_RUN_OPTS_H
+#define TL_TOOLS_RUN_OPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tasklens/worker.h>
+
+#define TL_RUN_MAX_SETTINGS 64
+#define TL_RUN_MAX_ARGS 32
+
+struct tl_run_options {
+    const char *program, *case_name, *out;
+    int64_t rounds;
+    bool list_cases;
+    struct tl_setting settings[TL_RUN_MAX_SETTINGS];
+    uint32_t n_settings;
+    const char *arg_names[TL_RUN_MAX_ARGS], *arg_files[TL_RUN_MAX_ARGS];
+    uint32_t n_args;
+    struct tl_worker_opts worker;
+    struct tl_run_config config;
+    bool recording; /* a diagnostic is on */
+};
+
+/* Reads argv. TL_OPTS_GO_ON, or the exit code to end with. Strings are argv's. */
+int tl__run_options(int argc, char **argv, struct tl_run_options *ret_options);
+
+#endif

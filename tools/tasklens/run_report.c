@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "artifact/dfx_meta.h"
+#include "base/env.h"
+#include "host/compare.h"
+
+/* Begins a line: a name in a column that is as wide as the widest output's. */
+static void label(const struct tl_run_session *s, const char *name)
+{
+    const struct tl_host_tensor *tensors = tl__data_tensors(s->data);
+    int width = 10;
+
+    for (uint32_t i = 0; i < tl__data_count(s->data); i++)
+        if (tensors[i].role != TL_IN && (int)strlen(tensors[i].name) > width)
+            width = (int)strlen(tensors[i].name);
+    printf("  %-*s ", width, name);
+}
+
+/* "1.23 ms" */
+static const char *duration(uint64_t ns, char *text, size_t size)
+{
+    if (ns < 1000000)
+        (void)snprintf(text, size, "%.1f us", (double)ns / 1e3);
+    else if (ns < 1000000000)
+        (void)snprintf(text, size, "%.2f ms", (double)ns / 1e6);
+    else
+        (void)snprintf(text, size, "%.2f s", (double)ns / 1e9);
+    return text;
+}
+
+static const char *amount(uint64_t bytes, char *text, size_t size)
+{
+    if (bytes < 10000)
+        (void)snprintf(text, size, "%" PRIu64 " bytes", bytes);
+    else if (bytes < 10000000)
+        (void)snprintf(text, size, "%.1f KB", (double)bytes / 1e3);
+    else if (bytes < UINT64_C(10000000000))
+        (void)snprintf(text, size, "%.1f MB", (double)bytes / 1e6);
+    else
+        (void)snprintf(text, size, "%.2f GB", (double)bytes / 1e9);
+    return text;
+}
+
+/* What was lost, by cause. */
+static void print_losses(const struct tl_run_session *s, const struct tl_run_result *r)
+{
+    static const char *const causes[TL_LOSS_COUNT] = {[TL_LOSS_HOST_DEAD] = "the host did not answer",
+                                                      [TL_LOSS_NO_BUFFER] = "no buffer",
+                                                      [TL_LOSS_DISK] = "disk",
+                                                      [TL_LOSS_CORRUPT] = "a lane is corrupt"};
+
+    for (unsigned i = 0; i < TL_LOSS_COUNT; i++) {
+        if (r->records_dropped[i] == 0)
+            continue;
+        label(s, "lost");
+        printf("%" PRIu64 " of %" PRIu64 " records: %s\n", r->records_dropped[i], r->records_attempted,
+               causes[i] != NULL ? causes[i] : "the device was gone");
+    }
+    if (r->payloads_lost != 0) {
+        label(s, "lost");
+        printf("payloads of %" PRIu64 " records\n", r->payloads_lost);
+    }
+}
+
+/* Names the tensors that were cut, and the way to keep them whole. */
+static void print_truncated(const struct tl_run_session *s, const char *dir, const struct tl_run_result *r)
+{
+    struct tl_meta *meta;
+    char whole[32], kept[32];
+
+    if (r->payloads_truncated == 0)
+        return;
+    label(s, "truncated");
+    printf("%" PRIu64 " payload%s larger than the arena; --dump-oversize chunk keeps them whole\n",
+           r->payloads_truncated, r->payloads_truncated == 1 ? "" : "s");
+    meta = tl__alloc(1, sizeof(*meta));
+    if (meta != NULL && tl__meta_read(dir, meta, NULL) == 0)
+        for (uint32_t i = 0; i < meta->truncated_listed && i < TL_META_MAX_TRUNCATED; i++) {
+            label(s, "");
+            printf("task 0x%016" PRIx64 " argument %u: %s of %s\n", meta->truncated[i].task_id,
+                   meta->truncated[i].arg_index, amount(meta->truncated[i].kept_bytes, kept, sizeof(kept)),
+                   amount(meta->truncated[i].bytes, whole, sizeof(whole)));
+        }
+    tl__free(meta);
+}
+
+static void print_recording(const struct tl_run_session *s, const char *dir, const struct tl_run_result *r)
+{
+    uint64_t lost = r->payloads_lost;
+    char text[32];
+
+    for (unsigned i = 0; i < TL_LOSS_COUNT; i++)
+        lost += r->records_dropped[i];
+    label(s, "recorded");
+    printf("%" PRIu64 " record%s, %s of payload%s\n", r->records_collected, r->records_collected == 1 ? "" : "s",
+           amount(r->payload_bytes, text, sizeof(text)), lost == 0 ? ", nothing lost" : "");
+    print_losses(s, r);
+    print_truncated(s, dir, r);
+}
+
+/* ---- Outputs ---- */
+
+/* A NaN's sign says nothing. */
+static void print_value(const char *before, double value)
+{
+    if (isnan(value))
+        printf("%snan", before);
+    else
+        printf("%s%.9g", before, value);
+}
+
+static void print_difference(const struct tl_host_tensor *t, const struct tl_comparison *c)
+{
+    printf("%" PRIu64 " of %" PRIu64 " %s differ from the golden, first at [", c->bad, c->count,
+           tl_dtype_name(t->dtype));
+    for (unsigned d = 0; d < t->rank; d++)
+        printf("%s%u", d > 0 ? ", " : "", c->index[d]);
+    print_value("]: ", c->first_got);
+    print_value(" instead of ", c->first_want);
+    printf("; worst difference %.3g\n", c->worst);
+}
+
+/* One line an output; notes whether one differs. */
+static void check_outputs(struct tl_run_session *s)
+{
+    const struct tl_host_tensor *tensors = tl__data_tensors(s->data);
+
+    for (uint32_t i = 0; i < tl__data_count(s->data); i++) {
+        const struct tl_host_tensor *t = &tensors[i];
+        const void *want = tl__data_expected_of(s->data, i);
+        struct tl_comparison c;
+
+        if (t->role == TL_IN)
+            continue;
+        label(s, t->name);
+        if (want == NULL) {
+            printf("not checked: %s\n", s->has_golden ? "the golden says nothing of it" : "the program has no golden");
+            continue;
+        }
+        (void)tl__compare(t->dtype, t->rank, t->shape, t->data, want, (double)s->program->tolerance, &c);
+        if (c.bad != 0) {
+            s->differs = true;
+            print_difference(t, &c);
+            continue;
+        }
+        printf("%" PRIu64 " %s agree with the golden", c.count, tl_dtype_name(t->dtype));
+        if (c.tolerance > 0)
+            printf(", worst difference %.3g (tolerance %g)", c.worst, c.tolerance);
+        printf("\n");
+    }
+}
+
+/* ---- The whole ---- */
+
+void tl__report_head(const struct tl_run_session *s)
+{
+    printf("%s, case %s, on %s with %s, chip in a %s\n", s->program->name, s->case_name, s->o.worker.platform,
+           s->o.config.runtime, s->o.worker.mode == TL_DEVICE_THREAD ? "thread" : "process of its own");
+}
+
+void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, const struct tl_run_result *result)
+{
+    char text[32];
+
+    if (s->o.rounds > 1)
+        printf("round %" PRId64 "\n", round);
+    label(s, "tasks");
+    printf("%" PRIu64 " retired in %s", result->tasks, duration(result->wall_ns, text, sizeof(text)));
+    if (result->parked_ns > 0)
+        printf(", of which %s waiting for the recording", duration(result->parked_ns, text, sizeof(text)));
+    printf("\n");
+    if (result->run_code == 0)
+        check_outputs(s);
+    if (s->o.recording)
+        print_recording(s, dir, result);
+}
+
+void tl__report_tail(const struct tl_run_session *s)
+{
+    if (s->dir[0] == '\0')
+        return;
+    label(s, "next");
+    printf("tasklens dump %s\n%s\n", s->dir, s->dir);
+}
