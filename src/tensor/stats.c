@@ -7,8 +7,11 @@
 #include <tasklens/error.h>
 
 #include "tensor/convert.h"
+#include "tensor/stats_floats.h"
 
-#define BLOCK 8192 /* elements; sums of 16-bit integers fit in 32 bits */
+/* Elements a block; sums of 16-bit integers fit in 32 bits. */
+#define BLOCK 8192
+_Static_assert(BLOCK <= TL_STATS_FLOATS_MAX, "a block of floats is one call");
 
 int tl__stats_begin(struct tl_stats *s, unsigned dtype)
 {
@@ -23,154 +26,16 @@ int tl__stats_begin(struct tl_stats *s, unsigned dtype)
     return 0;
 }
 
-/* Eight floats at a time. Vectors go by pointer, so that no calling convention depends on the instruction set. */
-typedef int32_t v8i __attribute__((vector_size(32)));
-typedef uint16_t v8h __attribute__((vector_size(16)));
-typedef float v8f __attribute__((vector_size(32)));
-typedef float v4f __attribute__((vector_size(16)));
-typedef double v4d __attribute__((vector_size(32)));
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* Extremes are compared as integers whose order is the floats' order: the magnitude bits flipped for negative values.
- */
-struct float_lanes {
-    v8i nan, inf, neg_inf, zeros, min_key, max_key;
-    v4d sum_lo, sum_hi;
-};
-
-INLINE void lanes_add(struct float_lanes *l, const v8i *in)
-{
-    const v8i bits = *in;
-    const v8i negative = bits >> 31;
-    const v8i magnitude = bits & INT32_MAX;
-    const v8i finite = magnitude < 0x7f800000;
-    const v8i key = bits ^ (negative & INT32_MAX);
-    const v8i low = (key & finite) | (~finite & INT32_MAX);
-    const v8i high = (key & finite) | (~finite & INT32_MIN);
-    const v8i below = low<l->min_key, above = high> l->max_key;
-    const v8f value = (v8f)(bits & finite);
-    const v8i is_inf = magnitude == 0x7f800000;
-
-    /* A true comparison is -1. */
-    l->nan -= magnitude > 0x7f800000;
-    l->inf -= is_inf;
-    l->neg_inf -= is_inf & negative;
-    l->zeros -= magnitude == 0;
-    l->min_key = (low & below) | (l->min_key & ~below);
-    l->max_key = (high & above) | (l->max_key & ~above);
-    l->sum_lo += __builtin_convertvector(__builtin_shufflevector(value, value, 0, 1, 2, 3), v4d);
-    l->sum_hi += __builtin_convertvector(__builtin_shufflevector(value, value, 4, 5, 6, 7), v4d);
-}
-
-/* The bits of eight elements as float32. */
-INLINE void load_f32(const uint8_t *data, v8i *ret_bits)
-{
-    memcpy(ret_bits, data, sizeof(*ret_bits));
-}
-
-INLINE void load_bf16(const uint8_t *data, v8i *ret_bits)
-{
-    v8h h;
-
-    memcpy(&h, data, sizeof(h));
-    *ret_bits = __builtin_convertvector(h, v8i) << 16;
-}
-
-/* Without tl__f32_of_f16's multiplication of subnormals, which costs this loop half its speed on common processors. */
-INLINE void load_f16(const uint8_t *data, v8i *ret_bits)
-{
-    v8h h;
-    v8i code, rest, normal, tiny, is_tiny;
-
-    memcpy(&h, data, sizeof(h));
-    code = __builtin_convertvector(h, v8i);
-    rest = code & 0x7fff;
-    normal = (rest << 13) + (112 << 23);
-    normal += (rest >= 0x7c00) & (112 << 23);
-    tiny = (v8i)(__builtin_convertvector(rest, v8f) * 0x1p-24f);
-    is_tiny = rest < 0x400;
-    /* cppcheck-suppress integerOverflow ; a shift of vectors moves bits and has no overflow */
-    *ret_bits = (tiny & is_tiny) | (normal & ~is_tiny) | (code & 0x8000) << 16;
-}
-
-INLINE void add_lanes(struct float_lanes *l, const uint8_t *data, size_t n, size_t width,
-                      void (*load)(const uint8_t *data, v8i *ret_bits))
-{
-    uint8_t rest[32];
-    v8i bits;
-    size_t i = 0;
-
-    for (; i + 8 <= n; i += 8) {
-        load(data + i * width, &bits);
-        lanes_add(l, &bits);
-    }
-    if (i < n) { /* NaNs fill up; the caller takes them out again */
-        memset(rest, 0xff, sizeof(rest));
-        memcpy(rest, data + i * width, (n - i) * width);
-        load(rest, &bits);
-        lanes_add(l, &bits);
-    }
-}
-
-/* The same code for the instruction set that every machine has and for the one that most have. */
-#define ADD_LANES(name, attributes)                                                                                    \
-    attributes static void name(struct float_lanes *l, unsigned dtype, const uint8_t *data, size_t n)                  \
-    {                                                                                                                  \
-        if (dtype == TL_FLOAT32)                                                                                       \
-            add_lanes(l, data, n, 4, load_f32);                                                                        \
-        else if (dtype == TL_BFLOAT16)                                                                                 \
-            add_lanes(l, data, n, 2, load_bf16);                                                                       \
-        else                                                                                                           \
-            add_lanes(l, data, n, 2, load_f16);                                                                        \
-    }
-
-ADD_LANES(add_lanes_any, )
-#ifdef __x86_64__
-ADD_LANES(add_lanes_avx2, __attribute__((target("avx2"))))
-#endif
-
-static float key_value(int32_t key)
-{
-    return tl__f32_of_bits((uint32_t)(key ^ ((key >> 31) & INT32_MAX)));
-}
-
-static void lanes_fold(struct tl_stats *s, const struct float_lanes *l)
-{
-    double sum = 0;
-
-    for (int i = 0; i < 8; i++) {
-        s->nan += (uint64_t)l->nan[i];
-        s->pos_inf += (uint64_t)(l->inf[i] - l->neg_inf[i]);
-        s->neg_inf += (uint64_t)l->neg_inf[i];
-        s->zeros += (uint64_t)l->zeros[i];
-        if (l->min_key[i] != INT32_MAX)
-            s->min = fmin(s->min, (double)key_value(l->min_key[i]));
-        if (l->max_key[i] != INT32_MIN)
-            s->max = fmax(s->max, (double)key_value(l->max_key[i]));
-    }
-    for (int i = 0; i < 4; i++)
-        sum += l->sum_lo[i] + l->sum_hi[i];
-    s->sum += sum;
-}
-
-/* A block's sum is formed in its own lanes and added once, so that the error grows with the number of blocks. */
+/* The widest form that the machine has; both give the same counts and extremes. */
 static void add_floats(struct tl_stats *s, const uint8_t *data, size_t n)
 {
-    struct float_lanes l = {0};
-
-    for (int i = 0; i < 8; i++) {
-        l.min_key[i] = INT32_MAX;
-        l.max_key[i] = INT32_MIN;
-    }
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2"))
-        add_lanes_avx2(&l, s->dtype, data, n);
-    else
+    if (__builtin_cpu_supports("avx2")) {
+        tl__stats_floats_8(s, data, n);
+        return;
+    }
 #endif
-        add_lanes_any(&l, s->dtype, data, n);
-    lanes_fold(s, &l);
-    s->nan -= (8 - n % 8) % 8;
+    tl__stats_floats_4(s, data, n);
 }
 
 /* Four tables, so that a run of one value does not wait for its own last increment. */

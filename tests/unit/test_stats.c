@@ -13,6 +13,7 @@
 
 #include "tensor/convert.h"
 #include "tensor/stats.h"
+#include "tensor/stats_floats.h"
 
 static struct tl_stats of(unsigned dtype, const void *data, size_t n)
 {
@@ -157,6 +158,42 @@ static void every_16_bit_code_counts_as_itself(void **state)
         }
 }
 
+#ifdef __x86_64__
+static void both_widths_agree(void **state)
+{
+    const unsigned dtypes[] = {TL_FLOAT32, TL_FLOAT16, TL_BFLOAT16};
+    uint8_t *data = malloc(4 * 1003);
+    uint64_t x = 3;
+
+    (void)state;
+    assert_non_null(data);
+    if (!__builtin_cpu_supports("avx2")) {
+        free(data);
+        skip();
+    }
+    for (size_t i = 0; i < 4 * 1003; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        data[i] = x >> 41 & 1 ? (uint8_t)(x >> 56) : 0xff;
+    }
+    for (size_t k = 0; k < 3; k++)
+        for (size_t n = 1; n <= 1003; n += n < 20 ? 1 : 163) {
+            struct tl_stats a, b;
+
+            assert_int_equal(tl__stats_begin(&a, dtypes[k]), 0);
+            assert_int_equal(tl__stats_begin(&b, dtypes[k]), 0);
+            tl__stats_floats_4(&a, data, n);
+            tl__stats_floats_8(&b, data, n);
+            assert_int_equal(a.nan, b.nan);
+            assert_int_equal(a.pos_inf, b.pos_inf);
+            assert_int_equal(a.neg_inf, b.neg_inf);
+            assert_int_equal(a.zeros, b.zeros);
+            assert_true(a.min == b.min && a.max == b.max);
+            assert_true(fabs(a.sum - b.sum) <= 1e-9 * fmax(fabs(a.max), fabs(a.min)) * (double)n);
+        }
+    free(data);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +202,9 @@ int main(void)
         cmocka_unit_test(extremes_of_64_bits_are_exact),
         cmocka_unit_test(all_dtypes_all_sizes),
         cmocka_unit_test(every_16_bit_code_counts_as_itself),
+#ifdef __x86_64__
+        cmocka_unit_test(both_widths_agree),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
