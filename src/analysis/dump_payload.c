@@ -81,17 +81,40 @@ int tl__dump_stats(const struct tl_recording *recording, uint64_t index, struct 
     return code;
 }
 
+/* Sums up the payloads to read, and fails if one is not in its file: before anything has been said about the others. */
+static int look_ahead(const struct tl_dump_scan *scan, uint64_t *ret_bytes, struct tl_error *reterr)
+{
+    uint64_t bytes = 0;
+    const void *data;
+    int code;
+
+    for (uint64_t i = 0; scan->values && i < scan->pick->count; i++) {
+        uint64_t index = tl__dump_pick_at(scan->pick, i);
+        const struct tl_dump_record *r = tl_recording_at(scan->recording, index);
+
+        if (r->bin_size == 0)
+            continue;
+        code = tl_recording_payload(scan->recording, index, &data, reterr);
+        if (code < 0)
+            return code;
+        bytes += r->bin_size;
+    }
+    *ret_bytes = bytes;
+    return 0;
+}
+
 int tl__dump_each(const struct tl_dump_scan *scan, tl_dump_each_fn fn, void *ctx, struct tl_error *reterr)
 {
     uint64_t total = 0, done = 0;
     struct tl_stats s = {0};
-    void *buffer = tl__alloc(1, READ_BYTES);
-    int code = 0;
+    void *buffer;
+    int code = look_ahead(scan, &total, reterr);
 
+    if (code < 0)
+        return code;
+    buffer = tl__alloc(1, READ_BYTES);
     if (buffer == NULL)
         return tl__fail(reterr, TL_ENOMEM, "out of memory");
-    for (uint64_t i = 0; scan->progress != NULL && i < scan->pick->count; i++)
-        total += tl_recording_at(scan->recording, tl__dump_pick_at(scan->pick, i))->bin_size;
     for (uint64_t i = 0; i < scan->pick->count; i++) {
         uint64_t index = tl__dump_pick_at(scan->pick, i);
         const struct tl_dump_record *r = tl_recording_at(scan->recording, index);

@@ -312,6 +312,12 @@ static void bad_recordings(void **state)
     fixture_write("bad/args_dump/args_dump.json", edited, n);
     refuses("dump bad", "args_dump.json");
     free(edited);
+    edited = malloc(n + 20);
+    assert_non_null(edited);
+    (void)snprintf(edited, n + 20, "{\n  \"version\": 99,%s", manifest + 1);
+    fixture_write("bad/args_dump/args_dump.json", edited, strlen(edited));
+    refuses("dump bad", "newer");
+    free(edited);
     fixture_write("bad/args_dump/args_dump.json", manifest, n);
     fixture_write("bad/args_dump/args.bin", f.bin, 10);
     tasklens("dump bad -i 18");
@@ -321,6 +327,8 @@ static void bad_recordings(void **state)
     assert_int_equal(exit_code, 2);
     assert_string_equal(output, "");
     assert_non_null(strstr(message, "--no-values lists without it"));
+    tasklens("dump bad --json");
+    assert_int_equal(exit_code, 2);
     expect(0, "dump bad --no-values");
     assert_int_equal(unlink(fixture_path("bad/args_dump/args.bin")), 0);
     tasklens("dump bad");
