@@ -23,13 +23,13 @@ struct tl_payload {
     uint64_t total;         /* > 0: this is a piece of so many bytes in all */
     uint32_t piece;         /* its number, from 0 */
     bool last;
-    bool whole; /* the record counts as one logical record: no piece, or the last one */
+    bool whole; /* the record counts as one logical record: no piece, or the first one */
 };
 
 /* Records of one consumed buffer. Owner: the lane's shard, then the writer, then export. */
 struct tl_batch {
     struct tl_batch *next;   /* in its lane's list; guard: the owner */
-    struct tl_batch *queued; /* in the writer's queue; guard: engine.queue_lock */
+    struct tl_batch *queued; /* in the writer's queue, then the writer's */
     struct tl_crun *run;
     struct tl_hlane *lane;
     uint64_t seq;

@@ -137,7 +137,7 @@ static bool refill(struct tl_shard *s, struct tl_hlane *lane)
 
     if (lane->n_recycled == 0)
         return false;
-    if (tail - lane->free_head_seen == lane->free_depth && tl__free_head_pull(lane) < 0)
+    if (tl__free_head_pull(lane) < 0)
         return true;
     while (r == 0 && lane->n_recycled > 0 && lane->free_tail - lane->free_head_seen < lane->free_depth)
         r = give(lane, lane->recycled[--lane->n_recycled]);

@@ -59,7 +59,8 @@ static const char *dump_inspect(const void *record, struct tl_payload *ret_paylo
     if ((w->flags & TL_DUMP_PIECE) != 0) {
         ret_payload->total = whole_bytes(w);
         ret_payload->piece = w->piece;
-        ret_payload->last = ret_payload->whole = (w->flags & TL_DUMP_LAST_PIECE) != 0;
+        ret_payload->last = (w->flags & TL_DUMP_LAST_PIECE) != 0;
+        ret_payload->whole = w->piece == 0; /* as the device counts: by its first piece */
         if (ret_payload->total == 0)
             return "record.shape";
     }
@@ -136,7 +137,7 @@ void tl__dump_lose(struct tl_dump_record *r, unsigned cause)
 /* Joins the pieces of one payload: the first makes the record, the last completes it. */
 struct joiner {
     struct tl_dump_record *records;
-    uint64_t count;
+    uint64_t count, unfinished;
     struct tl_dump_record *open;
     bool was_partial;
 };
@@ -151,6 +152,7 @@ static void join_piece(struct joiner *j, const struct tl_wire_dump_record *w, ui
         *j->open = piece;
         j->was_partial = (w->flags & TL_DUMP_PARTIAL) != 0;
         j->open->flags |= TL_ARG_PARTIAL;
+        j->unfinished++;
     } else if ((piece.flags & TL_ARG_LOST) != 0) {
         tl__dump_lose(j->open, piece.cause);
     } else if ((j->open->flags & TL_ARG_LOST) == 0) {
@@ -159,6 +161,7 @@ static void join_piece(struct joiner *j, const struct tl_wire_dump_record *w, ui
     }
     if ((w->flags & TL_DUMP_LAST_PIECE) == 0)
         return;
+    j->unfinished--;
     if (!j->was_partial)
         j->open->flags &= (uint16_t)~TL_ARG_PARTIAL;
     j->open = NULL;
@@ -187,6 +190,7 @@ static void convert(const struct tl_export *x, struct joiner *j)
 static void figures_of(const struct tl_export *x, struct joiner *j, struct tl_export_figures *f)
 {
     f->records = j->count;
+    f->payloads_lost = j->unfinished;
     for (uint64_t i = 0; i < j->count; i++) {
         struct tl_dump_record *r = &j->records[i];
 

@@ -106,10 +106,6 @@ int tl__shard_request(struct tl_shard *s, enum tl_request what, struct tl_crun *
 
     s->what = what;
     s->run = run;
-    if (tl_load_acq(&s->dead) != 0) { /* Q6: the thread touches nothing any more; pairs with Q5 */
-        request_do(s);
-        return s->reply;
-    }
     tl_store_rel(&s->req, number); /* Q1: the fields; pairs with Q2 */
     tl__bell_ring(s->bell);
     while ((seen = tl_load_acq(&s->ack)) != number) /* Q4: what was done; pairs with Q3 */
@@ -131,10 +127,10 @@ int tl__all_request(struct tl_engine *e, enum tl_request what, struct tl_crun *r
 
 static int start(struct tl_engine *e)
 {
-    int r = tl__spawn("tl-writer", tl__writer_main, e, &e->writer);
+    int r = tl__spawn("host-writer", tl__writer_main, e, &e->writer);
 
     for (unsigned i = 0; i < e->n_shards && r == 0; i++)
-        r = tl__spawn("tl-collect", tl__shard_main, &e->shards[i], &e->shards[i].thread);
+        r = tl__spawn("host-collect", tl__shard_main, &e->shards[i], &e->shards[i].thread);
     return r;
 }
 

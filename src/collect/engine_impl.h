@@ -98,6 +98,7 @@ struct tl_crun {
     char disk_what[160];
     tl_au64 written_bytes;  /* writer: the writer; for the drain rate in messages */
     tl_au64 first_write_ns; /* likewise; 0: nothing written yet */
+    tl_au64 busy_ns;        /* likewise: spent on payloads */
     tl_au64 jobs_done;      /* H5: the writer is done with so many batches; pairs with H6 in seal */
     tl_au32 ends;           /* H7: lanes whose end is written; pairs with H8 in quiesce */
     struct tl_lock corrupt_lock;
@@ -139,9 +140,8 @@ struct tl_shard {
     enum tl_request what;
     struct tl_crun *run;
     int reply;
-    tl_au32 req;  /* Q1: pairs with Q2 in the service loop */
-    tl_au32 ack;  /* Q3: pairs with Q4 in tl__shard_request */
-    tl_au32 dead; /* Q5: the thread is gone for good: requests run on the worker's; pairs with Q6 */
+    tl_au32 req; /* Q1: pairs with Q2 in the service loop */
+    tl_au32 ack; /* Q3: pairs with Q4 in tl__shard_request */
 };
 
 struct tl_engine {
@@ -150,10 +150,12 @@ struct tl_engine {
     struct tl_shard *shards;
     struct tl_thread *writer;
     tl_au32 stopping; /* S1: the writer ends when its queue is empty; pairs with S2 */
-    /* The writer's queue. */
+    /* The writer's queue. The lock is the shards' alone: a writer that stands still, wherever it does, must not hold up
+     * the threads that move the heartbeat. */
     struct tl_lock queue_lock;
-    struct tl_batch *queue_first, *queue_last; /* guard: queue_lock */
-    tl_au64 queued_bytes;                      /* payload bytes waiting; for messages */
+    _Atomic(struct tl_batch *)
+        queue_last;       /* newest first, by `queued`; J1: pushed by shards; J2: taken whole by the writer */
+    tl_au64 queued_bytes; /* payload bytes waiting; for messages */
     struct tl_bell writer_bell, done_bell;
     struct tl_lock slab_lock;
     struct tl_slab *free_slabs; /* guard: slab_lock */
@@ -243,7 +245,7 @@ void tl__run_seal(struct tl_engine *e, struct tl_crun *run);
 struct tl_stream_totals {
     uint64_t attempted, collected, dropped[TL_LOSS_COUNT];
     uint64_t parked_ns;
-    bool counted; /* `attempted` is the devices' own count on every lane */
+    unsigned uncounted; /* lanes whose counters never came */
 };
 /* What the run or the journal says about itself, into *meta, and one stream's figures. */
 void tl__meta_stream(struct tl_meta *meta, const struct tl_collector_spec *spec, const struct tl_stream_totals *totals,

@@ -40,11 +40,11 @@ static void add_lane(const struct tl_lane_run *lr, bool reconciled, struct tl_st
     t->collected += lr->collected;
     t->parked_ns += lr->counts.parked_ns;
     if (!lr->counted) {
-        t->counted = false;
+        t->uncounted++;
         t->attempted += seen;
         return;
     }
-    t->attempted += lr->counts.attempted;
+    t->attempted += reconciled && lr->counts.attempted < seen ? seen : lr->counts.attempted;
     if (reconciled && lr->counts.attempted > seen)
         t->dropped[TL_LOSS_DEVICE_DEAD] += lr->counts.attempted - seen;
 }
@@ -72,15 +72,16 @@ static int judge(const struct tl_crun *run, const struct tl_collector_spec *spec
                         "%s: %llu records were attempted and %llu collected; %lld are unaccounted for", spec->name,
                         (unsigned long long)t->attempted, (unsigned long long)t->collected,
                         (long long)(t->attempted - t->collected));
-    if (!t->counted)
+    if (t->uncounted != 0 && expected == UINT64_MAX)
         return tl__fail(reterr, TL_ELOST, "%s: a lane never ended its run; %llu records were collected", spec->name,
                         (unsigned long long)t->collected);
     if (expected != UINT64_MAX && t->attempted != expected)
         return tl__fail(reterr, TL_ELOST, "%s: the tasks that ran call for %llu records and %llu were attempted",
                         spec->name, (unsigned long long)expected, (unsigned long long)t->attempted);
     if (f->payloads_lost != 0)
-        return tl__fail(reterr, TL_ELOST, "%s: %llu payloads were lost%s%s; their records say so", spec->name,
-                        (unsigned long long)f->payloads_lost, run->disk_code != 0 ? ": args.bin " : "", run->disk_what);
+        return tl__fail(reterr, TL_ELOST, "%s: %llu payloads were lost, all or in part%s%s; their records say so",
+                        spec->name, (unsigned long long)f->payloads_lost, run->disk_code != 0 ? ": args.bin " : "",
+                        run->disk_what);
     return 0;
 }
 
@@ -152,7 +153,7 @@ static int stream_export(struct tl_engine *e, struct tl_crun *run, unsigned stre
 {
     const struct tl_collector_spec *spec = tl__collector_at(stream);
     const struct tl_batch *lanes[TL_DFX_MAX_LANES];
-    struct tl_stream_totals t = {.counted = true};
+    struct tl_stream_totals t = {0};
     struct tl_export_figures f = {.meta = meta};
     struct tl_export x = {.dir = run->dir,
                           .level = run->levels[stream],
@@ -169,9 +170,10 @@ static int stream_export(struct tl_engine *e, struct tl_crun *run, unsigned stre
         lanes[x.n_lanes++] = run->lanes[i].first;
         add_lane(&run->lanes[i], run->reconciled, &t);
     }
-    /* What a stopped lane took with it is known only from what should have come. */
-    if (run->corrupt_code != 0 && expected != UINT64_MAX && expected > t.attempted) {
-        t.dropped[TL_LOSS_CORRUPT] += expected - t.attempted;
+    /* Without its counters, what a lane took with it is known only from what should have come. Either it was stopped
+     * here, or the device had given the host up at its end mark and went on to the next run. */
+    if (t.uncounted != 0 && expected != UINT64_MAX && expected > t.attempted) {
+        t.dropped[run->corrupt_code != 0 ? TL_LOSS_CORRUPT : TL_LOSS_HOST_DEAD] += expected - t.attempted;
         t.attempted = expected;
     }
     x.dropped = sum_dropped(&t);

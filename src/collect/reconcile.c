@@ -50,7 +50,7 @@ static int64_t next_buffer(struct tl_hlane *lane, uint32_t epoch)
     return found;
 }
 
-/* The lane's own counters, if they are this epoch's. */
+/* The lane's own counters; none at all if it never began this epoch, and unknown if it is in a later one. */
 static void end_by_counters(struct tl_hlane *lane, struct tl_crun *run, uint32_t epoch)
 {
     struct tl_transport *t = lane->engine->transport;
@@ -62,7 +62,7 @@ static void end_by_counters(struct tl_hlane *lane, struct tl_crun *run, uint32_t
     if (of == epoch && t->ops->copy_from_device(t, &lane->view->counts, lane->addr + offsetof(struct tl_lane, counts),
                                                 sizeof(counts)) == 0)
         counts = lane->view->counts;
-    tl__lane_end(lane, run, &counts);
+    tl__lane_end(lane, run, of <= epoch ? &counts : NULL);
 }
 
 static void reconcile_lane(struct tl_hlane *lane, struct tl_crun *run)

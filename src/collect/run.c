@@ -104,8 +104,9 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
     run->bin_size = run->window_end = run->throttle_bytes = 0;
     run->throttle_from_ns = tl__now_ns();
     run->disk_what[0] = '\0';
-    tl_store_rlx(&run->written_bytes, 0); /* relaxed, these four: E1 publishes them */
+    tl_store_rlx(&run->written_bytes, 0); /* relaxed, these five: E1 publishes them */
     tl_store_rlx(&run->first_write_ns, 0);
+    tl_store_rlx(&run->busy_ns, 0);
     tl_store_rlx(&run->jobs_done, 0);
     tl_store_rlx(&run->ends, 0u);
     run->corrupt_code = 0;

@@ -26,19 +26,18 @@ struct tl_crun *tl__run_find(struct tl_engine *e, uint32_t epoch)
 void tl__batch_queue(struct tl_batch *batch, uint64_t bin_bytes)
 {
     struct tl_engine *e = batch->lane->engine;
+    struct tl_batch *last;
 
-    batch->queued = NULL;
     batch->lane->jobs_queued++;
     (void)tl_add_rlx(&e->queued_bytes, batch->payload_bytes); /* relaxed: a figure */
     tl__lock(&e->queue_lock);
     batch->bin_base = batch->run->bin_end;
     batch->run->bin_end += bin_bytes;
     batch->run->jobs_queued++;
-    if (e->queue_last != NULL)
-        e->queue_last->queued = batch;
-    else
-        e->queue_first = batch;
-    e->queue_last = batch;
+    last = tl_load_rlx(&e->queue_last); /* relaxed: the exchange below validates it */
+    do
+        batch->queued = last;
+    while (!tl_cas_acq_rel(&e->queue_last, &last, batch)); /* J1: the batch; pairs with J2 */
     tl__unlock(&e->queue_lock);
     tl__bell_ring(&e->writer_bell);
 }

@@ -18,26 +18,26 @@ static uint64_t pull(struct tl_hlane *lane, tl_au64 *view, size_t offset)
     return value;
 }
 
-static const char *cause_of(struct tl_hlane *lane)
+/* A writer that spends most of its time on payloads cannot go faster; else too few buffers came back, or it was the
+ * arena. */
+static const char *cause_of(struct tl_hlane *lane, struct tl_crun *run, uint64_t since_ns)
 {
-    if (tl_load_rlx(&lane->engine->queued_bytes) != 0) /* relaxed: a figure */
+    if (tl_load_rlx(&run->busy_ns) * 2 > since_ns && since_ns != 0) /* relaxed: a figure */
         return "disk";
-    if (lane->n_recycled == 0 && lane->free_tail == lane->free_head_seen)
-        return "collector";
-    return "arena";
+    return lane->n_recycled == 0 && lane->free_tail == lane->free_head_seen ? "collector" : "arena";
 }
 
 static void warn(struct tl_hlane *lane, struct tl_crun *run, uint64_t parked_ns)
 {
-    uint64_t since = tl_load_rlx(&run->first_write_ns), now = tl__now_ns(); /* relaxed: a figure */
-    uint64_t written = tl_load_rlx(&run->written_bytes);                    /* relaxed: a figure */
-    double rate = since != 0 && now > since ? (double)written * 1e3 / (double)(now - since) : 0;
+    uint64_t first = tl_load_rlx(&run->first_write_ns), now = tl__now_ns(); /* relaxed, all three: figures */
+    uint64_t since = first != 0 && now > first ? now - first : 0, written = tl_load_rlx(&run->written_bytes);
+    double rate = since != 0 ? (double)written * 1e3 / (double)since : 0;
 
     tl_log_warn(
         "%s lane %u has waited %.1f s for the host (cause: %s; drained %.1f MB at %.1f MB/s, %.1f MB queued): dump "
-        "less (level 1 or 3 with marks), cut oversize tensors with --dump-oversize, or use a faster disk",
-        lane->spec->name, lane->index, (double)parked_ns / 1e9, cause_of(lane), (double)written / 1e6, rate,
-        (double)tl_load_rlx(&lane->engine->queued_bytes) / 1e6); /* relaxed: a figure */
+        "less (level 1, or 3 with marks), cut oversize tensors with --dump-oversize truncate, or use a faster disk",
+        lane->spec->name, lane->index, (double)parked_ns / 1e9, cause_of(lane, run, since), (double)written / 1e6, rate,
+        (double)tl_load_rlx(&lane->engine->queued_bytes) / 1e6);
 }
 
 static void look(struct tl_hlane *lane, uint64_t parked_since, uint64_t now)

@@ -86,23 +86,27 @@ static uint64_t extent_write(struct tl_hlane *lane, struct tl_crun *run, const s
 {
     struct tl_transport *t = lane->engine->transport;
     uint64_t at = x->arena % lane->arena_bytes, done = 0;
+    uint64_t from = tl__now_ns(), now;
     size_t written;
     int r = 0;
 
     while (done < x->bytes && r == 0) {
         uint64_t n = x->bytes - done < TL_ENGINE_WRITE_BYTES ? x->bytes - done : TL_ENGINE_WRITE_BYTES;
-        uint8_t *from = lane->arena_view + at + done;
+        uint8_t *data = lane->arena_view + at + done;
 
-        r = t->ops->copy_from_device(t, from, lane->arena_addr + at + done, n);
+        r = t->ops->copy_from_device(t, data, lane->arena_addr + at + done, n);
         if (r < 0) {
             disk_failed(run, r, "the payload cannot be read from the device");
             break;
         }
-        r = tl__write(run->bin_fd, from, (size_t)n, x->bin + done, &written);
+        r = tl__write(run->bin_fd, data, (size_t)n, x->bin + done, &written);
         done += written;
         if (r < 0)
             disk_failed(run, r, "cannot be written");
         throttle(run, written);
+        now = tl__now_ns();
+        (void)tl_add_rlx(&run->busy_ns, now - from); /* relaxed: a figure */
+        from = now;
     }
     tl_add_rlx(&run->written_bytes, done); /* relaxed: a figure */
     if (x->bin + done > run->bin_size)
@@ -227,14 +231,18 @@ static void job_do(struct tl_batch *batch)
         tl__bell_ring(&e->done_bell);
 }
 
+/* All that is queued, oldest first. */
 static struct tl_batch *queue_take(struct tl_engine *e)
 {
-    struct tl_batch *first;
+    struct tl_batch *last = tl_xchg_acq_rel(&e->queue_last, NULL), *first = NULL; /* J2: the batches; pairs with J1 */
 
-    tl__lock(&e->queue_lock);
-    first = e->queue_first;
-    e->queue_first = e->queue_last = NULL;
-    tl__unlock(&e->queue_lock);
+    while (last != NULL) {
+        struct tl_batch *before = last->queued;
+
+        last->queued = first;
+        first = last;
+        last = before;
+    }
     return first;
 }
 

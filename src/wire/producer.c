@@ -50,12 +50,27 @@ int tl__producer_attach(struct tl_producer *p, const struct tl_devmem *mem, uint
     p->ready_tail = tl_load_rlx(&p->lane->ready_tail);
     p->arena_pos = tl_load_rlx(&p->lane->arena_pos);
     p->arena_ack = tl_load_acq(&p->lane->arena_ack); /* A3 */
+    /* A buffer that the last user could not publish, because it took the host for dead: begin() sees to it. */
+    p->buffer_addr = tl_load_rlx(&p->lane->current); /* relaxed: as above */
+    if (p->buffer_addr != 0) {
+        p->buffer = tl__dev_ptr(mem, p->buffer_addr, p->lane->buffer_bytes);
+        if (p->buffer == NULL)
+            return TL_ECORRUPT;
+    }
     return 0;
 }
 
+static bool publish(struct tl_producer *p);
+
 void tl__producer_begin(struct tl_producer *p, uint32_t epoch)
 {
+    if (p->buffer != NULL) { /* the last epoch's, whose mark found no host: it goes out late, before its counters go */
+        p->buffer->counts = p->lane->counts;
+        p->buffer->flags = TL_BUFFER_END;
+        (void)publish(p); /* the ready queue has room for every buffer of the lane */
+    }
     memset(&p->lane->counts, 0, sizeof(p->lane->counts));
+    tl_store_rlx(&p->lane->given_up, 0); /* relaxed: a hint to beat */
     tl_store_rlx(&p->lane->parked_ns, 0);
     tl_store_rel(&p->lane->epoch, epoch); /* R8: the counters are this epoch's; pairs with A8 in reconcile */
     p->epoch = epoch;
