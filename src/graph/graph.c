@@ -9,6 +9,9 @@ static int check_ring(const struct tl_graph_opts *o, uint32_t r, struct tl_error
     if (o->task_window[r] < 2 || (o->task_window[r] & (o->task_window[r] - 1)) != 0)
         return tl__fail(reterr, TL_EINVAL, "--task-window: %u of ring %u is not a power of two of at least 2",
                         o->task_window[r], r);
+    if (o->task_window[r] > TL_TASK_WINDOW_MAX)
+        return tl__fail(reterr, TL_EINVAL, "--task-window: %u of ring %u is more than %u", o->task_window[r], r,
+                        TL_TASK_WINDOW_MAX);
     if (o->dep_pool[r] == 0)
         return tl__fail(reterr, TL_EINVAL, "--dep-pool: ring %u needs at least 1 entry", r);
     if (o->heap_bytes[r] % TL_GRAPH_ALIGN != 0 || o->heap[r] % TL_GRAPH_ALIGN != 0)
@@ -33,6 +36,7 @@ static int ring_init(struct tl_ring *ring, const struct tl_graph_opts *o, uint32
 int tl__graph_create(const struct tl_graph_opts *opts, struct tl_graph **ret_graph, struct tl_error *reterr)
 {
     struct tl_graph *g;
+    uint32_t slots = 0;
     int code = 0;
 
     if (opts->rings < 1 || opts->rings > TL_GRAPH_RINGS)
@@ -46,7 +50,9 @@ int tl__graph_create(const struct tl_graph_opts *opts, struct tl_graph **ret_gra
         return tl__fail(reterr, TL_ENOMEM, "no memory for a graph");
     g->opts = *opts;
     tl__tags_init(&g->tags);
-    code = tl__map_init(&g->map);
+    for (uint32_t r = 0; r < opts->rings; r++)
+        slots += opts->task_window[r];
+    code = tl__map_init(&g->map, slots * TL_MAX_TENSORS);
     if (code == 0)
         code = tl__scopes_init(g);
     for (uint32_t r = 0; r < opts->rings && code == 0; r++)

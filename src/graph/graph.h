@@ -31,6 +31,7 @@
 /* Defaults. A window of host_build_graph holds a whole image. */
 #define TL_TASK_WINDOW_DEFAULT 16384u
 #define TL_TASK_WINDOW_IMAGE 131072u
+#define TL_TASK_WINDOW_MAX (1u << 24) /* of one ring */
 #define TL_HEAP_BYTES_DEFAULT (UINT64_C(256) << 20)
 #define TL_DEP_POOL_DEFAULT 65536u
 #define TL_DEP_POOL_IMAGE (1u << 20)

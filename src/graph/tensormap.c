@@ -5,8 +5,7 @@
 
 #include "base/env.h"
 
-#define FIRST_ENTRIES 256u
-#define FIRST_BUFFERS 128u
+#define FIRST_BUCKETS 256u
 #define SHORT_LIST 8u   /* entries that are searched one by one */
 #define WIDE UINT16_MAX /* the size class whose one cell holds what fits no other */
 
@@ -36,16 +35,24 @@ static unsigned log2_up(uint64_t n)
     return n <= 1 ? 0 : 64u - (unsigned)__builtin_clzll(n - 1);
 }
 
-int tl__map_init(struct tl_map *m)
+int tl__map_init(struct tl_map *m, uint32_t room)
 {
-    *m = (struct tl_map){.free_entry = TL_MAP_NONE, .free_buffer = TL_MAP_NONE};
+    *m =
+        (struct tl_map){.room = room, .free_entry = TL_MAP_NONE, .free_buffer = TL_MAP_NONE, .free_index = TL_MAP_NONE};
+    m->entries = tl__reserve(room * sizeof(*m->entries));
+    m->buffers = tl__reserve(room * sizeof(*m->buffers));
+    if (m->entries == NULL || m->buffers == NULL)
+        return TL_ENOMEM;
     return tl__map_reserve(m, 1);
 }
 
 void tl__map_fini(struct tl_map *m)
 {
-    tl__free(m->entries);
-    tl__free(m->buffers);
+    if (m->entries != NULL)
+        tl__release(m->entries, m->room * sizeof(*m->entries));
+    if (m->buffers != NULL)
+        tl__release(m->buffers, m->room * sizeof(*m->buffers));
+    tl_vec_fini(&m->indexes);
     tl__free(m->buffer_buckets);
     tl__free(m->cell_buckets);
     *m = (struct tl_map){0};
@@ -73,78 +80,41 @@ static void chain_cell(struct tl_map *m, uint32_t index)
     *bucket = index;
 }
 
-/* As many buckets as there is room for items; then everything is chained anew. */
+/* Empty buckets for `n` items in place of the old ones; the caller chains the items anew. */
 static int grow_buckets(uint32_t **buckets, uint32_t *n_buckets, uint32_t n)
 {
-    uint32_t *bigger = tl__alloc(n, sizeof(**buckets));
+    uint32_t more = *n_buckets == 0 ? FIRST_BUCKETS : *n_buckets;
+    uint32_t *bigger;
 
+    while (more < n)
+        more *= 2;
+    bigger = tl__alloc(more, sizeof(**buckets));
     if (bigger == NULL)
         return TL_ENOMEM;
-    memset(bigger, 0xff, n * sizeof(*bigger)); /* TL_MAP_NONE */
+    memset(bigger, 0xff, more * sizeof(*bigger)); /* TL_MAP_NONE */
     tl__free(*buckets);
     *buckets = bigger;
-    *n_buckets = n;
+    *n_buckets = more;
     return 0;
-}
-
-static int grow_entries(struct tl_map *m, uint32_t room)
-{
-    struct tl_map_entry *entries = tl__realloc(m->entries, room * sizeof(*entries));
-
-    if (entries == NULL)
-        return TL_ENOMEM;
-    m->entries = entries;
-    if (grow_buckets(&m->cell_buckets, &m->n_cell_buckets, room) < 0)
-        return TL_ENOMEM; /* the old room and buckets stay in use */
-    for (uint32_t i = 0; i < m->entry_room; i++)
-        if (entries[i].buffer != TL_MAP_NONE && entries[i].in_cell)
-            chain_cell(m, i);
-    for (uint32_t i = room; i-- > m->entry_room;) {
-        entries[i].buffer = TL_MAP_NONE;
-        entries[i].task_next = m->free_entry;
-        m->free_entry = i;
-    }
-    m->entry_room = room;
-    return 0;
-}
-
-static int grow_buffers(struct tl_map *m, uint32_t room)
-{
-    struct tl_map_buffer *buffers = tl__realloc(m->buffers, room * sizeof(*buffers));
-
-    if (buffers == NULL)
-        return TL_ENOMEM;
-    m->buffers = buffers;
-    if (grow_buckets(&m->buffer_buckets, &m->n_buffer_buckets, room) < 0)
-        return TL_ENOMEM;
-    for (uint32_t i = 0; i < m->buffer_room; i++)
-        if (buffers[i].lists[0].count + buffers[i].lists[1].count > 0)
-            chain_buffer(m, i);
-    for (uint32_t i = room; i-- > m->buffer_room;) {
-        buffers[i] = (struct tl_map_buffer){.next = m->free_buffer};
-        m->free_buffer = i;
-    }
-    m->buffer_room = room;
-    return 0;
-}
-
-static uint32_t doubled(uint32_t room, uint32_t first, uint32_t needed)
-{
-    room = room == 0 ? first : room;
-    while (room < needed && room < UINT32_C(1) << 30)
-        room *= 2;
-    return room;
 }
 
 int tl__map_reserve(struct tl_map *m, uint32_t n)
 {
-    int code = 0;
-
-    if (m->n_entries + n > m->entry_room)
-        code = grow_entries(m, doubled(m->entry_room, FIRST_ENTRIES, m->n_entries + n));
-    if (code == 0 && m->n_buffers + n > m->buffer_room)
-        code = grow_buffers(m, doubled(m->buffer_room, FIRST_BUFFERS, m->n_buffers + n));
-    return code;
+    if (m->n_entries + n > m->n_cell_buckets) {
+        if (grow_buckets(&m->cell_buckets, &m->n_cell_buckets, m->n_entries + n) < 0)
+            return TL_ENOMEM;
+        for (uint32_t i = 0; i < m->entries_used; i++)
+            if (m->entries[i].buffer != TL_MAP_NONE && m->entries[i].in_cell)
+                chain_cell(m, i);
+    }
+    if (m->n_buffers + n > m->n_buffer_buckets) {
+        if (grow_buckets(&m->buffer_buckets, &m->n_buffer_buckets, m->n_buffers + n) < 0)
+            return TL_ENOMEM;
+        for (uint32_t i = 0; i < m->buffers_used; i++)
+            if (m->buffers[i].lists[0].count + m->buffers[i].lists[1].count > 0)
+                chain_buffer(m, i);
+    }
+    return 0;
 }
 
 uint32_t tl__map_find(const struct tl_map *m, uint64_t addr, uint64_t owner)
@@ -235,13 +205,11 @@ static int search_class(const struct tl_map *m, uint32_t buffer, enum tl_map_kin
     return found;
 }
 
-/* True if a query of this rectangle looks at fewer cells than the list has entries. */
-static bool cells_pay(const struct tl_map_list *list, const struct tl_rect *rect)
+/* True if a query of this rectangle looks at no more than `left` cells. */
+static bool cells_pay(const struct tl_map_index *index, uint64_t left, const struct tl_rect *rect)
 {
-    uint64_t left = list->count;
-
-    for (uint32_t i = 0; i < list->n_classes; i++) {
-        struct cells c = cells_of(rect, &list->classes[i]);
+    for (uint32_t i = 0; i < index->n_classes; i++) {
+        struct cells c = cells_of(rect, &index->classes[i]);
         uint64_t rows = c.row_end - c.row, cols = c.col_end - c.col;
 
         if (rows > left || cols > left || rows * cols > left)
@@ -256,17 +224,19 @@ int tl__map_search(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kin
 {
     const struct tl_map_list *list = &m->buffers[buffer].lists[kind];
     struct query q = {.region = region, .extent = extent, .visit = visit, .ctx = ctx};
+    const struct tl_map_index *index;
     struct tl_rect rect;
     int found = 0;
 
-    if (!list->indexed)
+    if (list->index == TL_MAP_NONE)
         return search_list(m, list, &q);
-    tl__region_rect(region, extent, list->pitch, &rect);
-    if (!cells_pay(list, &rect))
+    index = &m->indexes.items[list->index];
+    tl__region_rect(region, extent, index->pitch, &rect);
+    if (!cells_pay(index, list->count, &rect))
         return search_list(m, list, &q);
-    for (uint32_t i = 0; i < list->n_classes && found == 0; i++)
-        found = search_class(m, buffer, kind, &list->classes[i], &rect, &q);
-    if (list->has_wide && found == 0)
+    for (uint32_t i = 0; i < index->n_classes && found == 0; i++)
+        found = search_class(m, buffer, kind, &index->classes[i], &rect, &q);
+    if (index->has_wide && found == 0)
         found = search_class(m, buffer, kind, &(struct tl_map_class){.size = WIDE}, &rect, &q);
     return found;
 }
@@ -278,11 +248,14 @@ static uint32_t buffer_get(struct tl_map *m, uint64_t addr, uint64_t owner)
     if (i != TL_MAP_NONE)
         return i;
     i = m->free_buffer;
-    m->free_buffer = m->buffers[i].next;
+    if (i != TL_MAP_NONE)
+        m->free_buffer = m->buffers[i].next;
+    else
+        i = m->buffers_used++;
     m->n_buffers++;
     m->buffers[i] = (struct tl_map_buffer){.addr = addr, .owner = owner};
     for (unsigned kind = 0; kind < 2; kind++)
-        m->buffers[i].lists[kind].head = m->buffers[i].lists[kind].tail = TL_MAP_NONE;
+        m->buffers[i].lists[kind] = (struct tl_map_list){TL_MAP_NONE, TL_MAP_NONE, 0, TL_MAP_NONE};
     chain_buffer(m, i);
     return i;
 }
@@ -301,15 +274,15 @@ static void buffer_put(struct tl_map *m, uint32_t index)
 }
 
 /* NULL: no place for one more size class. */
-static struct tl_map_class *class_get(struct tl_map_list *list, unsigned size)
+static struct tl_map_class *class_get(struct tl_map_index *index, unsigned size)
 {
-    for (uint32_t i = 0; i < list->n_classes; i++)
-        if (list->classes[i].size == size)
-            return &list->classes[i];
-    if (list->n_classes == TL_MAP_CLASSES)
+    for (uint32_t i = 0; i < index->n_classes; i++)
+        if (index->classes[i].size == size)
+            return &index->classes[i];
+    if (index->n_classes == TL_MAP_CLASSES)
         return NULL;
-    list->classes[list->n_classes] = (struct tl_map_class){.size = (uint16_t)size};
-    return &list->classes[list->n_classes++];
+    index->classes[index->n_classes] = (struct tl_map_class){.size = (uint16_t)size};
+    return &index->classes[index->n_classes++];
 }
 
 static void cell_unchain(struct tl_map *m, struct tl_map_entry *e)
@@ -323,20 +296,20 @@ static void cell_unchain(struct tl_map *m, struct tl_map_entry *e)
     e->in_cell = false;
 }
 
-static void place(struct tl_map *m, struct tl_map_list *list, uint32_t index)
+static void place(struct tl_map *m, struct tl_map_index *in, uint32_t entry)
 {
-    struct tl_map_entry *e = &m->entries[index];
+    struct tl_map_entry *e = &m->entries[entry];
     struct tl_extent extent = {.lo = e->lo, .hi = e->hi, .dense = e->dense};
     struct tl_map_class *class;
     struct tl_rect rect;
     unsigned a, b;
 
-    tl__region_rect(&e->region, &extent, list->pitch, &rect);
+    tl__region_rect(&e->region, &extent, in->pitch, &rect);
     a = log2_up(rect.row_end - rect.row);
     b = log2_up(rect.col_end - rect.col);
-    class = class_get(list, a << 8 | b);
+    class = class_get(in, a << 8 | b);
     if (class == NULL) {
-        list->has_wide = true;
+        in->has_wide = true;
         e->size_class = WIDE;
         e->row = e->col = 0;
     } else {
@@ -346,7 +319,7 @@ static void place(struct tl_map *m, struct tl_map_list *list, uint32_t index)
         class->row_crosses |= (rect.row_end - 1) >> a != e->row;
         class->col_crosses |= (rect.col_end - 1) >> b != e->col;
     }
-    chain_cell(m, index);
+    chain_cell(m, entry);
 }
 
 static uint64_t pitch_of(const struct tl_map_entry *e)
@@ -356,23 +329,51 @@ static uint64_t pitch_of(const struct tl_map_entry *e)
     return tl__region_pitch(&e->region, &extent);
 }
 
-/* Puts every entry of the list into cells, at the pitch of the first strided one. */
+/* TL_MAP_NONE when out of memory. */
+static uint32_t index_get(struct tl_map *m)
+{
+    uint32_t i = m->free_index;
+
+    if (i != TL_MAP_NONE) {
+        m->free_index = m->indexes.items[i].next;
+        return i;
+    }
+    if (tl_vec_push(&m->indexes, (struct tl_map_index){0}) < 0)
+        return TL_MAP_NONE;
+    return (uint32_t)m->indexes.count - 1;
+}
+
+static void index_put(struct tl_map *m, struct tl_map_list *list)
+{
+    if (list->index == TL_MAP_NONE)
+        return;
+    m->indexes.items[list->index].next = m->free_index;
+    m->free_index = list->index;
+    list->index = TL_MAP_NONE;
+}
+
+/* Puts every entry of the list into cells, at the pitch of the first strided one. Without memory for that the list
+ * stays as it is, right but slow. */
 static void list_index(struct tl_map *m, struct tl_map_list *list)
 {
-    list->indexed = true;
-    list->n_classes = 0;
-    list->has_wide = false;
-    list->pitch = 0;
+    struct tl_map_index *in;
+
+    if (list->index == TL_MAP_NONE)
+        list->index = index_get(m);
+    if (list->index == TL_MAP_NONE)
+        return;
+    in = &m->indexes.items[list->index];
+    *in = (struct tl_map_index){0};
     for (uint32_t i = list->head; i != TL_MAP_NONE; i = m->entries[i].next) {
         struct tl_map_entry *e = &m->entries[i];
 
         if (e->in_cell)
             cell_unchain(m, e);
-        if (list->pitch == 0)
-            list->pitch = pitch_of(e);
+        if (in->pitch == 0)
+            in->pitch = pitch_of(e);
     }
     for (uint32_t i = list->head; i != TL_MAP_NONE; i = m->entries[i].next)
-        place(m, list, i);
+        place(m, in, i);
 }
 
 static void list_append(struct tl_map *m, uint32_t index)
@@ -389,19 +390,24 @@ static void list_append(struct tl_map *m, uint32_t index)
     list->tail = index;
     list->count++;
     m->count[e->kind]++;
-    if (!list->indexed ? list->count > SHORT_LIST : list->pitch == 0 && pitch_of(e) != 0)
-        list_index(m, list); /* again, once, when the first strided entry brings the pitch */
-    else if (list->indexed)
-        place(m, list, index);
+    if (list->index == TL_MAP_NONE) {
+        if (list->count > SHORT_LIST)
+            list_index(m, list);
+    } else if (m->indexes.items[list->index].pitch == 0 && pitch_of(e) != 0) {
+        list_index(m, list); /* again, once: the first strided entry brings the pitch */
+    } else {
+        place(m, &m->indexes.items[list->index], index);
+    }
 }
 
 void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_kind kind, const struct tl_region *region,
                  const struct tl_extent *extent, uint64_t task, uint32_t *task_head)
 {
-    uint32_t index = m->free_entry;
+    uint32_t index = m->free_entry != TL_MAP_NONE ? m->free_entry : m->entries_used++;
     struct tl_map_entry *e = &m->entries[index];
 
-    m->free_entry = e->task_next;
+    if (m->free_entry != TL_MAP_NONE)
+        m->free_entry = e->task_next;
     m->n_entries++;
     e->region = *region;
     e->lo = extent->lo;
@@ -438,9 +444,8 @@ void tl__map_unlink(struct tl_map *m, uint32_t entry)
         list->tail = e->prev;
     list->count--;
     m->count[e->kind]--;
-    if (list->count == 0) {
-        list->indexed = false;
-    }
+    if (list->count == 0)
+        index_put(m, list);
     if (b->lists[0].count + b->lists[1].count == 0)
         buffer_put(m, e->buffer);
     e->buffer = TL_MAP_NONE;

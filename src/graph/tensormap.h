@@ -14,6 +14,7 @@
 #ifndef TL_GRAPH_TENSORMAP_H
 #define TL_GRAPH_TENSORMAP_H
 
+#include "base/vec.h"
 #include "graph/region.h"
 
 #define TL_MAP_NONE UINT32_MAX
@@ -36,16 +37,21 @@ struct tl_map_entry {
 
 #define TL_MAP_CLASSES 6u
 
-struct tl_map_list {
+/* How the entries of one long list are put into cells. */
+struct tl_map_index {
     uint64_t pitch;
-    uint32_t head, tail, count;
-    bool indexed;
+    uint32_t next; /* free index */
     bool has_wide; /* the cell of those that found no place in classes is in use */
     uint8_t n_classes;
     struct tl_map_class {
         uint16_t size;                 /* a << 8 | b */
         bool row_crosses, col_crosses; /* some entry reaches into the next cell */
     } classes[TL_MAP_CLASSES];
+};
+
+struct tl_map_list {
+    uint32_t head, tail, count;
+    uint32_t index; /* TL_MAP_NONE while the list is short */
 };
 
 struct tl_map_buffer {
@@ -55,11 +61,13 @@ struct tl_map_buffer {
 };
 
 struct tl_map {
-    struct tl_map_entry *entries;
+    struct tl_map_entry *entries; /* room for as many as there can be, touched as they come to be used */
     struct tl_map_buffer *buffers;
+    TL_VEC(struct tl_map_index) indexes;
     uint32_t *buffer_buckets, *cell_buckets; /* powers of two */
-    uint32_t entry_room, buffer_room, n_buffer_buckets, n_cell_buckets;
-    uint32_t free_entry, free_buffer, n_entries, n_buffers;
+    uint32_t room, n_buffer_buckets, n_cell_buckets;
+    uint32_t entries_used, buffers_used; /* ever; those above have not been touched */
+    uint32_t free_entry, free_buffer, free_index, n_entries, n_buffers;
     uint32_t count[2]; /* by kind */
 };
 
@@ -69,10 +77,10 @@ struct tl_map_hit {
     bool covered; /* the query covers the entry */
 };
 
-/* 0 or TL_ENOMEM. */
-int tl__map_init(struct tl_map *m);
+/* For at most `room` entries at a time. 0 or TL_ENOMEM; fini in either case. */
+int tl__map_init(struct tl_map *m, uint32_t room);
 void tl__map_fini(struct tl_map *m);
-/* Makes sure that `n` entries can be added. May move entries. 0 or TL_ENOMEM. */
+/* Makes sure that `n` entries can be added. 0 or TL_ENOMEM. */
 int tl__map_reserve(struct tl_map *m, uint32_t n);
 
 /* The buffer's index, or TL_MAP_NONE if nothing is known about it. */

@@ -445,6 +445,8 @@ static void options_are_checked(void **state)
     o = small_opts();
     o.task_window[2] = 12;
     expect_refused_opts(&o, "--task-window: 12 of ring 2 is not a power of two of at least 2");
+    o.task_window[2] = 1u << 25;
+    expect_refused_opts(&o, "--task-window: 33554432 of ring 2 is more than 16777216");
     o = small_opts();
     o.dep_pool[0] = 0;
     expect_refused_opts(&o, "--dep-pool: ring 0 needs at least 1 entry");
