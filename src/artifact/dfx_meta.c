@@ -383,15 +383,19 @@ static int read_text(const struct context *c, char **ret_text)
 
     if (fd < 0)
         return tl__fail(c->reterr, tl__code_of_errno(err), "%s: cannot open: %s", c->path, strerror(err));
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= FILE_MAX_BYTES)
-        text = tl__alloc(1, (size_t)st.st_size + 1);
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX_BYTES) {
+        (void)close(fd);
+        return tl__fail(c->reterr, TL_EIO, "%s: not a regular file, or larger than %u bytes", c->path, FILE_MAX_BYTES);
+    }
+    text = tl__alloc(1, (size_t)st.st_size + 1);
     if (text != NULL)
         n = pread(fd, text, (size_t)st.st_size, 0);
     (void)close(fd);
-    if (n < 0 || n != st.st_size) {
+    if (text == NULL)
+        return tl__fail(c->reterr, TL_ENOMEM, "%s: out of memory", c->path);
+    if (n != st.st_size) {
         tl__free(text);
-        return tl__fail(c->reterr, TL_EIO, "%s: cannot read it, or it is larger than %u bytes", c->path,
-                        FILE_MAX_BYTES);
+        return tl__fail(c->reterr, TL_EIO, "%s: cannot read it", c->path);
     }
     *ret_text = text;
     return 0;
