@@ -2,6 +2,7 @@
 #include "analysis/dump_list.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include <tasklens/error.h>
 
@@ -13,7 +14,7 @@
 #include "tensor/convert.h"
 
 #define SHOWN 4 /* values a line */
-#define LONG 8  /* a float's text beyond this is cut to six digits, so that lines stay short */
+#define LONG 8  /* characters of a float */
 
 static const struct tl_column columns[] = {
     {"index", true, false},  {"task", false, false}, {"func", false, false},  {"stage", false, false},
@@ -45,19 +46,30 @@ static void put_extreme(struct tl_page *page, const struct tl_stats *s, double d
         tl__put(page, text, tl__print_i64(text, i));
 }
 
+/* A float's text that is long, cut to six digits if that makes it shorter: lines stay readable. */
+static size_t short_text(char *text, const struct tl_stats *s, uint32_t i)
+{
+    size_t n = tl__value_text(text, s->dtype, s->first, i);
+    char cut[TL_VALUE_BYTES];
+    float f = 0;
+    int length;
+
+    if (n <= LONG || !tl__dtype_is_float(s->dtype) || tl__to_f32(s->dtype, s->first, i, 1, &f) < 0)
+        return n;
+    length = snprintf(cut, sizeof(cut), "%.6g", (double)f);
+    if (length <= 0 || (size_t)length >= n)
+        return n;
+    memcpy(text, cut, (size_t)length);
+    return (size_t)length;
+}
+
 static void put_first(struct tl_page *page, const struct tl_stats *s)
 {
     char text[TL_VALUE_BYTES];
-    float f;
 
     for (uint32_t i = 0; i < s->first_count && i < SHOWN; i++) {
-        size_t n = tl__value_text(text, s->dtype, s->first, i);
-
         tl__put(page, " ", i > 0);
-        if (n <= LONG || tl__to_f32(s->dtype, s->first, i, 1, &f) < 0 || !tl__dtype_is_float(s->dtype))
-            tl__put(page, text, n);
-        else
-            tl__put_format(page, "%.6g", (double)f);
+        tl__put(page, text, short_text(text, s, i));
     }
     if (s->count > SHOWN)
         tl__put_str(page, " ...");

@@ -9,23 +9,12 @@
 #include "base/number.h"
 #include "tensor/convert.h"
 
-/* An exact value no longer than this is shown as it is: 448.0 as fp8 would do with 450.0, but nobody wants that. */
+/* An exact value no longer than this is shown as it is: for bfloat16 1032.0, 1030.0 would do, but nobody wants that. */
 #define PLAIN 8
 
 static unsigned narrow(unsigned dtype, float f)
 {
-    switch (dtype) {
-    case TL_FLOAT16:
-        return tl__f16_of_f32(f);
-    case TL_BFLOAT16:
-        return tl__bf16_of_f32(f);
-    case TL_FP8E4M3FN:
-        return tl__fp8e4m3fn_of_f32(f);
-    case TL_FP8E8M0:
-        return tl__fp8e8m0_of_f32(f);
-    default:
-        return tl__fp4e2m1_of_f32(f);
-    }
+    return dtype == TL_FLOAT16 ? tl__f16_of_f32(f) : tl__bf16_of_f32(f);
 }
 
 /* `magnitude` rounded to `digits` decimal digits; `exponent` is that of its first one. */
@@ -71,7 +60,7 @@ static size_t float_text(char *to, unsigned dtype, float f)
         return strlen(word);
     }
     n = tl__print_f32(to, f);
-    if (dtype == TL_FLOAT32 || n <= PLAIN)
+    if ((dtype != TL_FLOAT16 && dtype != TL_BFLOAT16) || n <= PLAIN)
         return n;
     return tl__print_f64(to, shortest(dtype, f));
 }
@@ -96,12 +85,12 @@ size_t tl__value_text(char *to, unsigned dtype, const void *data, uint64_t i)
 void tl__value_json(struct tl_json *json, unsigned dtype, const void *data, uint64_t i)
 {
     char text[TL_VALUE_BYTES];
-    float f = 0;
+    float f;
 
-    if (tl__dtype_is_float(dtype))
-        (void)tl__to_f32(dtype, data, i, 1, &f);
-    if (!isfinite(f))
-        tl__json_f32(json, f);
-    else
+    if (!tl__dtype_is_float(dtype)) {
         tl__json_raw(json, text, tl__value_text(text, dtype, data, i));
+        return;
+    }
+    (void)tl__to_f32(dtype, data, i, 1, &f);
+    tl__json_f32(json, f);
 }

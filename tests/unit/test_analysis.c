@@ -41,7 +41,8 @@ static void values_as_text(void **state)
     assert_string_equal(value(TL_BFLOAT16, 0x4481), "1032.0"); /* not the shorter 1030.0 */
     assert_string_equal(value(TL_BFLOAT16, 0x7f7f), "3.39e+38");
     assert_string_equal(value(TL_FP8E4M3FN, 0x7e), "448.0");
-    assert_string_equal(value(TL_FP8E8M0, 0), "6e-39");
+    assert_string_equal(value(TL_FP8E8M0, 76), "4.440892e-16");
+    assert_string_equal(value(TL_FP8E4M3FN, 0x9d), "-0.1015625");
     assert_string_equal(value(TL_FP4E2M1, 0xf), "-6.0");
     assert_string_equal(value(TL_INT8, 0x80), "-128");
     assert_string_equal(value(TL_UINT8, 0x80), "128");
