@@ -17,7 +17,7 @@ endif()
 # The bundled programs, which `tasklens run NAME` finds.
 get_property(programs GLOBAL PROPERTY TASKLENS_EXAMPLES)
 if(programs)
-  install(TARGETS ${programs} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/tasklens/programs)
+  install(TARGETS ${programs} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/tasklens/examples)
 endif()
 
 # The .pc file finds its prefix from where it lies, so that an installed copy can be moved.
