@@ -261,7 +261,7 @@ static int launch_run(struct tl_run *run, const int64_t *params, uint32_t n_para
     if (rc != 0)
         return rc;
     run->idle_from_ns = tl__now_ns();
-    rc = tl__chip_launch(w->chip, run->launch, run->loaded->handle);
+    rc = tl__chip_launch(w->chip, run->launch, run->status, run->loaded->handle);
     if (rc != 0)
         return tl__fail(reterr, rc, "device %d is gone before the launch", w->opts.device_id);
     return 0;

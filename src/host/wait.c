@@ -107,12 +107,13 @@ static void settle(struct tl_run *run, enum tl_chip_event event, int code, const
     run->end.message[sizeof(run->end.message) - 1] = '\0';
     if (event == TL_CHIP_DEAD)
         settle_dead(run);
-    else if (event == TL_CHIP_DONE)
+    else if (event != TL_CHIP_TIMEOUT)
         settle_done(run, code);
     else
         settle_timeout(run, watchdog);
     /* A kernel that hangs holds a thread of the chip: a process can be replaced, a thread cannot. */
-    if (run->code == TL_EHANG && w->opts.mode == TL_DEVICE_THREAD)
+    run->stuck = event == TL_CHIP_STUCK || run->code == TL_EHANG;
+    if (run->stuck && w->opts.mode == TL_DEVICE_THREAD)
         w->poisoned_epoch = run->epoch;
     run->settled = true;
     w->running = NULL;
@@ -233,8 +234,7 @@ TL_API int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run
     result->run_code = run->code;
     if (run->recording)
         result->record_code = end_recording(run, result, &record_error);
-    /* A hung kernel still holds a thread of the chip. The next submit starts a new chip. */
-    if (run->code == TL_EHANG)
+    if (run->stuck) /* a kernel still holds a thread of the chip; the next submit starts a new one */
         (void)tl__chip_kill(w->chip);
     code = run->code != 0 ? run->code : result->record_code;
     if (code != 0 && reterr != NULL)

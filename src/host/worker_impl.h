@@ -35,7 +35,9 @@ struct tl_run {
     /* The host's watchdog. */
     uint64_t seen_progress, idle_from_ns, idle_parked_ns;
     /* How the device ended it. */
-    bool settled, dead; /* dead: the chip is gone, what it left is to be reconciled */
+    bool settled;
+    bool dead;  /* the chip is gone, what it left is to be reconciled */
+    bool stuck; /* a kernel did not come back, the chip is of no more use */
     int code;
     struct tl_error error; /* of the run; code 0: none */
     struct tl_run_status end;

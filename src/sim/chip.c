@@ -10,8 +10,11 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "wire/launch.h"
 #include "wire/memory.h"
 
+/* How long a chip may take to answer after its run has reported a failure. */
+#define GRACE_NS UINT64_C(500000000)
 #define DEFAULT_MEMORY (UINT64_C(16) << 30)
 
 void tl__chip_deliver(struct tl_chip *c, const struct tl_mail *mail)
@@ -46,9 +49,20 @@ void tl__chip_died(struct tl_chip *c, int signal_number, const char *death)
     tl__bell_ring(&c->bells->run);
 }
 
+/* True if the run's status says that it has failed. State and code are one word. */
+static bool reported_failure(struct tl_chip *c)
+{
+    uint64_t word = tl__chip_peek(c, c->status);
+
+    tl_fence_acq(); /* A7: what the status says besides is visible; pairs with R7 */
+    return (uint32_t)word == TL_RUN_DONE && word >> 32 != 0;
+}
+
 /* Waits until *counter has reached `count` (it counts by one, so equality is enough), the chip is dead, or time is up.
- */
-static enum tl_chip_event await(struct tl_chip *c, const tl_au32 *counter, uint32_t count, uint64_t deadline_ns)
+ * `grace_ns`: NULL, or until when a chip that has reported a failure may take to answer; set when that is first seen,
+ * which ends the wait as time does. */
+static enum tl_chip_event await(struct tl_chip *c, const tl_au32 *counter, uint32_t count, uint64_t *grace_ns,
+                                uint64_t deadline_ns)
 {
     struct tl_bell *bell = &c->bells->run;
 
@@ -61,7 +75,10 @@ static enum tl_chip_event await(struct tl_chip *c, const tl_au32 *counter, uint3
             event = TL_CHIP_DONE;
         else if (tl_load_acq(&c->dead))                                          /* C2: as above */
             event = tl_load_acq(counter) == count ? TL_CHIP_DONE : TL_CHIP_DEAD; /* C2: it may have come in between */
-        else
+        else if (grace_ns != NULL && *grace_ns == TL_FOREVER && reported_failure(c)) {
+            *grace_ns = tl__now_ns() + GRACE_NS;
+            rc = TL_ETIMEDOUT;
+        } else
             rc = tl__bell_sleep(bell, ticket, deadline_ns);
         tl__bell_disarm(bell);
         if (event != TL_CHIP_TIMEOUT || rc == TL_ETIMEDOUT)
@@ -109,7 +126,7 @@ static int start(struct tl_chip *c, struct tl_error *reterr)
 
     if (rc != 0)
         return rc;
-    if (await(c, &c->ready, count, TL_FOREVER) != TL_CHIP_DONE)
+    if (await(c, &c->ready, count, NULL, TL_FOREVER) != TL_CHIP_DONE)
         rc = tl__fail(reterr, TL_EDEVICE, "the chip did not start: it %s", c->death);
     else if (c->ready_code != 0)
         rc = tl__fail(reterr, c->ready_code, "the chip did not start: %s", c->text);
@@ -281,7 +298,7 @@ int tl__chip_load(struct tl_chip *c, const char *path, const struct tl_program *
     if (!tl__chip_alive(c) || c->ops->send(c, mail) != 0)
         return tl__fail(reterr, TL_EDEVICE, "device %d is gone: it %s", c->opts.device_id, c->death);
     c->loads_asked++;
-    if (await(c, &c->loaded, c->loads_asked, TL_FOREVER) != TL_CHIP_DONE)
+    if (await(c, &c->loaded, c->loads_asked, NULL, TL_FOREVER) != TL_CHIP_DONE)
         return tl__fail(reterr, TL_EDEVICE, "the chip %s while it loaded %s", c->death, linked ? linked->name : path);
     if (c->loaded_code != 0)
         return tl__fail(reterr, c->loaded_code, "the chip cannot load the program: %s", c->text);
@@ -289,10 +306,11 @@ int tl__chip_load(struct tl_chip *c, const char *path, const struct tl_program *
     return 0;
 }
 
-int tl__chip_launch(struct tl_chip *c, uint64_t launch, uint32_t handle)
+int tl__chip_launch(struct tl_chip *c, uint64_t launch, uint64_t status, uint32_t handle)
 {
     int rc;
 
+    c->status = status;
     memset(c->outgoing, 0, sizeof(*c->outgoing));
     c->outgoing->kind = TL_MAIL_LAUNCH;
     c->outgoing->addr = launch;
@@ -304,14 +322,29 @@ int tl__chip_launch(struct tl_chip *c, uint64_t launch, uint32_t handle)
     return rc;
 }
 
+/*
+ * The end of a launch is the chip's answer. A chip whose thread is stuck in a kernel never answers: there the run's
+ * status, written by another of its threads, has the last word, once the chip has had time to come back.
+ */
 enum tl_chip_event tl__chip_wait(struct tl_chip *c, uint64_t deadline_ns, int *ret_code)
 {
     /* Relaxed: whoever waits was told of the launch by the caller's own order. */
-    enum tl_chip_event event = await(c, &c->done, tl_load_rlx(&c->launches_asked), deadline_ns);
+    const uint32_t count = tl_load_rlx(&c->launches_asked);
+    uint64_t grace_ns = TL_FOREVER;
 
-    if (event == TL_CHIP_DONE)
-        *ret_code = c->done_code;
-    return event;
+    for (;;) {
+        enum tl_chip_event event;
+
+        event = await(c, &c->done, count, &grace_ns, grace_ns < deadline_ns ? grace_ns : deadline_ns);
+        if (event == TL_CHIP_DONE)
+            *ret_code = c->done_code;
+        if (event != TL_CHIP_TIMEOUT)
+            return event;
+        if (tl__now_ns() >= grace_ns)
+            return TL_CHIP_STUCK;
+        if (tl__now_ns() >= deadline_ns)
+            return TL_CHIP_TIMEOUT;
+    }
 }
 
 int tl__chip_kill(struct tl_chip *c)

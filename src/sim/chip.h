@@ -63,11 +63,18 @@ uint64_t tl__chip_peek(struct tl_chip *chip, uint64_t addr);
  * answer. TL_ELOAD with the loader's message; TL_EDEVICE. */
 int tl__chip_load(struct tl_chip *chip, const char *path, const struct tl_program *linked, uint32_t *ret_handle,
                   struct tl_error *reterr);
-/* Starts a launch; one at a time. 0 or TL_EDEVICE. */
-int tl__chip_launch(struct tl_chip *chip, uint64_t launch, uint32_t handle);
+/* Starts a launch (address of a struct tl_launch; `status`: of its struct tl_run_status); one at a time. 0 or
+ * TL_EDEVICE. */
+int tl__chip_launch(struct tl_chip *chip, uint64_t launch, uint64_t status, uint32_t handle);
 
-enum tl_chip_event { TL_CHIP_DONE, TL_CHIP_DEAD, TL_CHIP_TIMEOUT };
-/* Waits for the end of the launch. *ret_code: of the run, for TL_CHIP_DONE. */
+enum tl_chip_event {
+    TL_CHIP_DONE,
+    TL_CHIP_STUCK, /* the run has failed and says so in its status, but the chip's thread does not come back from it */
+    TL_CHIP_DEAD,
+    TL_CHIP_TIMEOUT
+};
+/* Waits for the end of the launch. *ret_code: of the run, for TL_CHIP_DONE. After TL_CHIP_STUCK the chip is of no more
+ * use: kill or abandon it. */
 enum tl_chip_event tl__chip_wait(struct tl_chip *chip, uint64_t deadline_ns, int *ret_code);
 
 /* Process mode: kills the chip at once and waits until it is gone. Thread mode: does nothing, returns TL_ENOTSUP. */

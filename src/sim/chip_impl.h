@@ -40,6 +40,7 @@ struct tl_chip {
     tl_au32 dead;                /* C1: 1: the chip is gone; publishes death; pairs with C2 */
     /* writer: the caller of load and launch. */
     uint32_t loads_asked;
+    uint64_t status;        /* address of the last launch's struct tl_run_status */
     tl_au32 launches_asked; /* relaxed: the launcher's own order to a waiter comes from the API's caller */
 };
 

@@ -60,6 +60,27 @@ static void a_kernel_that_faults(void **state)
     assert_non_null(strstr(message, "SIGSEGV at address 0x"));
 }
 
+/* The schedulers declare the hang: what waits for what, the partial output of what runs, and everything before. */
+static void a_hang_is_declared(void **state)
+{
+    static const char *const modes[] = {"process", "thread"};
+
+    (void)state;
+    for (int m = 0; m < 2; m++) {
+        char words[120], out[16];
+
+        (void)snprintf(out, sizeof(out), "hang-%d", m);
+        (void)snprintf(words, sizeof(words), "run spin --dump-args 2 --device-mode %s --out %s", modes[m], out);
+        expect_with("TASKLENS_SCHEDULER_TIMEOUT_MS=300", 3, words);
+        assert_non_null(strstr(message, "[STALL] task r0t2"));
+        assert_non_null(strstr(message, "tasklens run: no progress"));
+        expect_recording(out, 6);
+        (void)snprintf(words, sizeof(words), "dump %s -t r0t2 -s after", out);
+        expect(0, words);
+        assert_non_null(strstr(output, "partial"));
+    }
+}
+
 /* The host's own watchdog, where no scheduler has said anything before. */
 static void a_kernel_that_never_returns(void **state)
 {
@@ -127,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_that_faults),
+        cmocka_unit_test(a_hang_is_declared),
         cmocka_unit_test(a_kernel_that_never_returns),
         cmocka_unit_test(a_chip_that_is_killed),
         cmocka_unit_test(wrong_results),

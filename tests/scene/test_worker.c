@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <tasklens/recording.h>
 #include <tasklens/worker.h>
@@ -292,6 +293,54 @@ static void a_worker_outlives_its_chip(void **state)
     tl_worker_close(w);
 }
 
+static int run_spin(struct tl_worker *w, struct tl_loaded *l, struct tl_run_result *result, struct tl_error *err)
+{
+    float x[64] = {0}, y[64];
+    const struct tl_host_tensor tensors[2] = {
+        {.name = "x", .data = x, .shape = {64}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_IN},
+        {.name = "y", .data = y, .shape = {64}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_OUT}};
+    const struct tl_run_config config = config_for(0, NULL);
+
+    return tl_worker_run(w, l, tensors, 2, NULL, 0, &config, result, err);
+}
+
+/* A kernel that never returns: a chip of its own is replaced, a thread of ours stays, and the worker says so. */
+static void a_hang_costs_the_chip_or_the_worker(void **state)
+{
+    struct tl_run_result result;
+    struct tl_error err;
+    struct tl_worker *w;
+    struct tl_loaded *l;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    setenv("TASKLENS_SCHEDULER_TIMEOUT_MS", "200", 1);
+    w = open_worker(TL_DEVICE_PROCESS, NULL);
+    l = load_example(w, "spin");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(run_spin(w, l, &result, &err), TL_EHANG);
+        assert_int_equal(result.tasks, 2);
+    }
+    tl_worker_close(w);
+    pid = fork(); /* the stuck thread ends with that process */
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        w = open_worker(TL_DEVICE_THREAD, NULL);
+        l = load_example(w, "spin");
+        if (run_spin(w, l, &result, &err) != TL_EHANG)
+            _exit(1);
+        if (run_spin(w, l, &result, &err) != TL_EPOISONED || strstr(err.msg, "run 1 left a kernel") == NULL)
+            _exit(2);
+        tl_worker_close(w);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    unsetenv("TASKLENS_SCHEDULER_TIMEOUT_MS");
+}
+
 static void closing_does_not_wait_for_a_run(void **state)
 {
     struct tl_worker *w = open_worker(TL_DEVICE_PROCESS, "mapped");
@@ -388,6 +437,7 @@ int main(void)
         cmocka_unit_test(a_run_starts_while_another_waits_for_its_export),
         cmocka_unit_test(with_copies_the_host_does_not_map_device_memory),
         cmocka_unit_test(a_worker_outlives_its_chip),
+        cmocka_unit_test(a_hang_costs_the_chip_or_the_worker),
         cmocka_unit_test(closing_does_not_wait_for_a_run),
         cmocka_unit_test(what_a_worker_refuses),
         cmocka_unit_test(an_idle_worker_uses_no_cpu),

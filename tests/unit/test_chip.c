@@ -20,7 +20,7 @@
 #include "runtime/runtime.h"
 #include "sim/chip.h"
 
-enum order { SUCCEED, FAIL, SEGFAULT, DIVIDE, ABORT, SLEEP, LEAVE };
+enum order { SUCCEED, FAIL, SEGFAULT, DIVIDE, ABORT, SLEEP, LEAVE, HANG };
 
 /* ---- The device of this test ---- */
 
@@ -65,6 +65,15 @@ int tl__runtime_run(struct tl_device *d, uint64_t launch, const struct tl_progra
     case SLEEP:
         for (;;)
             pause();
+    case HANG: {
+        struct tl_run_status *status = tl__dev_ptr(&d->opts.memory, l->status, sizeof(*status));
+
+        tl_store_rlx(&status->code, (uint32_t)-TL_EHANG); /* relaxed: the state publishes it */
+        tl_store_rel(&status->state, (uint32_t)TL_RUN_DONE);
+        tl__bell_ring(&d->opts.bells->run);
+        for (;;)
+            pause();
+    }
     case LEAVE:
         _exit(41 + zero);
     }
@@ -112,7 +121,7 @@ static void order(struct bench *b, enum order what, int64_t value)
     assert_int_equal(tl__chip_copy_in(b->chip, b->launch, &launch, sizeof(launch)), 0);
     assert_int_equal(tl__chip_copy_in(b->chip, b->params, params, sizeof(params)), 0);
     assert_int_equal(tl__chip_copy_in(b->chip, b->status, &status, sizeof(status)), 0);
-    assert_int_equal(tl__chip_launch(b->chip, b->launch, b->handle), 0);
+    assert_int_equal(tl__chip_launch(b->chip, b->launch, b->status, b->handle), 0);
 }
 
 static void expect_answer(struct bench *b, int64_t expected)
@@ -196,12 +205,32 @@ static void a_crash_is_reported_and_a_new_chip_takes_over(void **state)
         assert_int_equal(tl__chip_copy_out(b.chip, &status, b.status, sizeof(status)), 0);
         assert_int_equal(status.code, signal_number ? -TL_ECRASH : 0);
         assert_memory_equal(status.message, cases[i].message, strlen(cases[i].message));
-        assert_int_equal(tl__chip_launch(b.chip, b.launch, b.handle), TL_EDEVICE);
+        assert_int_equal(tl__chip_launch(b.chip, b.launch, b.status, b.handle), TL_EDEVICE);
         assert_int_equal(tl__chip_restart(b.chip, &err), 0);
         assert_int_equal(tl__chip_load(b.chip, program_path, NULL, &b.handle, &err), 0);
         order(&b, SUCCEED, 4);
         expect_answer(&b, 13);
     }
+    tl__chip_close(b.chip, false);
+}
+
+/* The run has reported its end, the chip's thread never answers. */
+static void a_stuck_chip_is_told_from_a_slow_one(void **state)
+{
+    struct tl_error err;
+    struct bench b;
+    int code;
+
+    (void)state;
+    open_bench(&b, TL_CHIP_PROCESS, TL_TRANSPORT_COPY);
+    order(&b, HANG, 0);
+    assert_int_equal(tl__chip_wait(b.chip, tl__now_ns() + 50000000, &code), TL_CHIP_TIMEOUT);
+    assert_int_equal(tl__chip_wait(b.chip, TL_FOREVER, &code), TL_CHIP_STUCK);
+    assert_int_equal(tl__chip_kill(b.chip), 0);
+    assert_int_equal(tl__chip_restart(b.chip, &err), 0);
+    assert_int_equal(tl__chip_load(b.chip, program_path, NULL, &b.handle, &err), 0);
+    order(&b, SUCCEED, 2);
+    expect_answer(&b, 9);
     tl__chip_close(b.chip, false);
 }
 
@@ -370,6 +399,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(runs_in_each_mode_and_over_each_transport),
         cmocka_unit_test(a_wait_ends_at_its_deadline),
         cmocka_unit_test(a_crash_is_reported_and_a_new_chip_takes_over),
+        cmocka_unit_test(a_stuck_chip_is_told_from_a_slow_one),
         cmocka_unit_test(closing_ends_a_chip_that_runs),
         cmocka_unit_test(nothing_is_left_open),
         cmocka_unit_test(what_cannot_start_says_why),
