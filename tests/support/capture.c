@@ -168,15 +168,12 @@ void capture_begin(struct capture *c, unsigned cell, int level)
     pthread_mutex_unlock(&lines.lock);
 }
 
-int capture_run(struct capture *c, const struct tl_program *program, const struct tl_host_tensor *tensors,
-                uint32_t n_tensors)
+static void open_dump(struct capture *c)
 {
     struct tl_error err = {0};
     char path[200];
     int r;
 
-    c->code = tl_worker_run(worker_of(c->cell), load(c->cell, program), tensors, n_tensors, NULL, 0, &c->config,
-                            &c->result, &c->error);
     (void)snprintf(path, sizeof(path), "%s/%s", c->dir, TL_DUMP_DIR_NAME);
     r = tl__dump_open(path, &c->dump, &err);
     if (r == 0) {
@@ -185,7 +182,28 @@ int capture_run(struct capture *c, const struct tl_program *program, const struc
     } else if (r != TL_ENOENT) {
         fail_msg("%s", err.msg);
     }
+}
+
+void capture_submit(struct capture *c, const struct tl_program *program, const struct tl_host_tensor *tensors,
+                    uint32_t n_tensors)
+{
+    if (tl_worker_submit(worker_of(c->cell), load(c->cell, program), tensors, n_tensors, NULL, 0, &c->config, &c->run,
+                         &c->error) != 0)
+        fail_msg("%s", c->error.msg);
+}
+
+int capture_wait(struct capture *c)
+{
+    c->code = tl_worker_wait(worker_of(c->cell), c->run, &c->result, &c->error);
+    open_dump(c);
     return c->code;
+}
+
+int capture_run(struct capture *c, const struct tl_program *program, const struct tl_host_tensor *tensors,
+                uint32_t n_tensors)
+{
+    capture_submit(c, program, tensors, n_tensors);
+    return capture_wait(c);
 }
 
 void capture_end(struct capture *c)

@@ -24,6 +24,7 @@ struct capture {
     struct tl_error error;
     int code;
     char dir[160];               /* of the artifacts */
+    struct tl_run *run;          /* between capture_submit and capture_wait */
     struct tl_dump_reader *dump; /* NULL: no manifest */
     const struct tl_dump_record *records;
     uint64_t count;
@@ -34,6 +35,10 @@ void capture_begin(struct capture *c, unsigned cell, int level);
 /* Runs, and opens the dump if there is one. The run's code, also in c->code. */
 int capture_run(struct capture *c, const struct tl_program *program, const struct tl_host_tensor *tensors,
                 uint32_t n_tensors);
+/* The two halves of it: several runs may be submitted before the first is waited for. */
+void capture_submit(struct capture *c, const struct tl_program *program, const struct tl_host_tensor *tensors,
+                    uint32_t n_tensors);
+int capture_wait(struct capture *c);
 /* Closes the dump and removes the directory. */
 void capture_end(struct capture *c);
 /* Closes the chips. */
