@@ -154,7 +154,7 @@ void capture_begin(struct capture *c, unsigned cell, int level)
     static unsigned serial;
 
     memset(c, 0, sizeof(*c));
-    (void)worker_of(cell);
+    assert_true(cell < CAPTURE_CELLS);
     c->cell = cell;
     c->config = config;
     c->config.runtime = capture_cells[cell].runtime;
@@ -168,7 +168,7 @@ void capture_begin(struct capture *c, unsigned cell, int level)
     pthread_mutex_unlock(&lines.lock);
 }
 
-static void open_dump(struct capture *c)
+void capture_open(struct capture *c)
 {
     struct tl_error err = {0};
     char path[200];
@@ -195,7 +195,7 @@ void capture_submit(struct capture *c, const struct tl_program *program, const s
 int capture_wait(struct capture *c)
 {
     c->code = tl_worker_wait(worker_of(c->cell), c->run, &c->result, &c->error);
-    open_dump(c);
+    capture_open(c);
     return c->code;
 }
 

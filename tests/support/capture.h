@@ -30,7 +30,8 @@ struct capture {
     uint64_t count;
 };
 
-/* A configuration for this cell and level, a fresh directory, no log lines. Asserts on failure, as all here. */
+/* A configuration for this cell and level, a fresh directory's name, no log lines. Everything here asserts on failure.
+ */
 void capture_begin(struct capture *c, unsigned cell, int level);
 /* Runs, and opens the dump if there is one. The run's code, also in c->code. */
 int capture_run(struct capture *c, const struct tl_program *program, const struct tl_host_tensor *tensors,
@@ -39,6 +40,8 @@ int capture_run(struct capture *c, const struct tl_program *program, const struc
 void capture_submit(struct capture *c, const struct tl_program *program, const struct tl_host_tensor *tensors,
                     uint32_t n_tensors);
 int capture_wait(struct capture *c);
+/* For a run that the test made itself: opens what it left in c->dir, if anything. */
+void capture_open(struct capture *c);
 /* Closes the dump and removes the directory. */
 void capture_end(struct capture *c);
 /* Closes the chips. */
