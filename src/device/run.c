@@ -61,8 +61,12 @@ static int make_ready(struct tl_device *d, uint64_t slots)
 
     while (capacity < slots)
         capacity *= 2;
-    if (capacity == d->ready_capacity)
+    if (capacity == d->ready_capacity) {
+        for (unsigned i = 0; i < TL_SHAPE_COUNT; i++)
+            while (tl__ready_pop(&d->ready[i]) != NULL)
+                ; /* what a failed run left: its slots are the next run's now, and must not start twice */
         return 0;
+    }
     for (unsigned i = 0; i < TL_SHAPE_COUNT && r == 0; i++) {
         tl__ready_fini(&d->ready[i]);
         r = tl__ready_init(&d->ready[i], capacity);

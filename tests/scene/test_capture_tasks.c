@@ -48,13 +48,14 @@ static void vec2(const struct tl_kernel_args *k)
     put(k, k->n_tensors > 3 ? 3 : 2, 3000 + TL_SCALAR_OF(k, 0, int32_t));
 }
 
+static tl_au32 steps_run;
+
 /* Each block its own word. */
 static void spread(const struct tl_kernel_args *k)
 {
     TL_DATA(k, 1, int32_t)[k->block_idx] = TL_DATA(k, 0, const int32_t)[0] + (int32_t)k->block_idx;
+    (void)tl_add_acq_rel(&steps_run, 1u);
 }
-
-static tl_au32 steps_run;
 
 /* y += x, and says that it ran. */
 static void step(const struct tl_kernel_args *k)
@@ -427,6 +428,52 @@ static void a_graph_that_fails(void **state)
     }
 }
 
+/* Tasks that can all run at once, and some of which have not when the graph fails. */
+static void submit_abreast_and_fail(struct tl_orch *o, const struct tl_program_args *in)
+{
+    struct tl_tensor out[40];
+
+    for (unsigned i = 0; i < 40; i++) {
+        struct tl_task_args args = TL_TASK_ARGS_INIT;
+
+        out[i] = tl_tensor_make(TL_INT32, 1, in->tensors[0].shape);
+        tl_add_input(&args, &in->tensors[0]);
+        tl_add_output(&args, &out[i]);
+        task[i % 8] = tl_submit_aiv(o, FUNC_SPREAD, &args);
+    }
+    tl_orch_fail(o, "forty are enough");
+}
+
+static const struct tl_program abreast_program = CAPTURE_PROGRAM("abreast", kernels, submit_abreast_and_fail);
+
+/* What a failed graph left undone stays undone: none of its tasks runs in the chip's next run. */
+static void nothing_of_it_runs_later(void **state)
+{
+    struct tl_host_tensor t[6];
+    struct capture c;
+    struct rows d;
+
+    (void)state;
+    for (unsigned i = 0; i < CAPTURE_CELLS * 4; i++) {
+        unsigned n = fill(&d, t);
+
+        capture_begin(&c, i / 4, i % 4 < 2 ? 0 : 2);
+        assert_int_equal(capture_run(&c, &abreast_program, t, n), TL_EGRAPH);
+        capture_sound(&c);
+        capture_end(&c);
+        tl_store_rel(&steps_run, 0u);
+        n = fill(&d, t);
+        capture_begin(&c, i / 4, 2);
+        assert_int_equal(capture_run(&c, &counted_program, t, n), 0);
+        assert_int_equal(tl_load_acq(&steps_run), 1);
+        assert_int_equal(c.result.tasks, 1);
+        capture_sound(&c);
+        assert_int_equal(c.count, 5);
+        capture_payload(&c, capture_get(&c, task[0], TL_STAGE_AFTER, 1), TL_ROLE_INOUT, d.row[1], sizeof(d.row[1]));
+        capture_end(&c);
+    }
+}
+
 /* --- runs side by side ----------------------------------------------------------------------------------------------
  */
 
@@ -481,7 +528,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mixes_and_prefixes),     cmocka_unit_test(signatures_that_do_not_fit),
         cmocka_unit_test(scalars_in_a_signature), cmocka_unit_test(blocks_and_allocated_memory),
-        cmocka_unit_test(a_graph_that_fails),     cmocka_unit_test(runs_side_by_side),
+        cmocka_unit_test(a_graph_that_fails),     cmocka_unit_test(nothing_of_it_runs_later),
+        cmocka_unit_test(runs_side_by_side),
     };
 
     return cmocka_run_group_tests(tests, NULL, close_chips);

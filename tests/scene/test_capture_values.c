@@ -265,7 +265,8 @@ static size_t gather_slowly(const struct view *v, unsigned bits, const uint8_t *
         for (unsigned bit = 0; bit < bits; bit++) {
             uint64_t from = element * bits + bit, to = at * bits + bit;
 
-            out[to / 8] |= (uint8_t)((pool[from / 8] >> from % 8 & 1u) << to % 8);
+            if (pool[from / 8] >> from % 8 & 1)
+                out[to / 8] = (uint8_t)(out[to / 8] | 1u << to % 8);
         }
         for (unsigned d = v->rank; d-- > 0 && ++index[d] == v->shape[d];)
             index[d] = 0;
