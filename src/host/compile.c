@@ -114,7 +114,7 @@ static int examples_dir(char *path, size_t size)
 {
     static const char *const candidates[] = {"examples",
                                              "../examples",
-                                             "../libexec/tasklens/programs",
+                                             "../libexec/tasklens/examples",
                                              "../lib/tasklens/examples",
                                              "../../libexec/tasklens/examples",
                                              NULL};
