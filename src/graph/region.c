@@ -114,7 +114,7 @@ static void box_join(struct box *b)
 /* False where bytes cannot say it: 4-bit elements an odd number of elements apart. */
 static bool box_of(const struct tl_region *r, const struct tl_extent *e, struct box *b)
 {
-    uint64_t bits, unit, run = 1;
+    uint64_t bits, unit, nibbles = 0; /* from the first to the last of one run */
 
     b->n = 0;
     b->start = e->lo;
@@ -133,13 +133,13 @@ static bool box_of(const struct tl_region *r, const struct tl_extent *e, struct 
             box_add(b, stride * unit, count);
         } else if (stride % 2 == 0) {
             box_add(b, stride / 2, count);
-        } else if (stride == 1 && run == 1) {
-            run = (r->start_offset % 2 + count - 1) / 2 + 1;
+        } else if (stride == 1) {
+            nibbles += count - 1;
         } else {
             return false;
         }
     }
-    box_add(b, 1, bits >= 8 ? unit : run);
+    box_add(b, 1, bits >= 8 ? unit : (r->start_offset % 2 + nibbles) / 2 + 1);
     box_join(b);
     return true;
 }
