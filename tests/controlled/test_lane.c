@@ -4,7 +4,7 @@
  * transports, and what goes wrong. Whatever happens, the counts of each run hold, what is in args.bin is what was
  * produced, nothing hangs, and nothing is dropped unless the host was dead or the disk failed.
  *
- *     controlled_test_lane [FIRST [COUNT [trace]]]        default: 1 1000
+ *     controlled_test_lane [FIRST [COUNT [trace]]]        default: 1, and $TASKLENS_SEEDS or 1000
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -346,7 +346,9 @@ static int one_seed(uint64_t seed, const char *base, bool trace, uint64_t *fired
 
 int main(int argc, char **argv)
 {
-    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, count = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000;
+    const char *seeds = getenv("TASKLENS_SEEDS");
+    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : seeds != NULL ? strtoull(seeds, NULL, 10) : 1000;
     uint64_t fired[TROUBLES] = {0};
     char base[] = "/dev/shm/tl-lane-XXXXXX", other[] = "/tmp/tl-lane-XXXXXX";
     const char *dir = mkdtemp(base);
