@@ -192,7 +192,8 @@ static double run_ours(struct tl_worker *w, struct tl_loaded *loaded, int64_t ta
     return (double)result.wall_ns / (double)tasks;
 }
 
-static const struct tl_param params[] = {{"tasks", 1, 1, 1 << 20, "tasks"}, {"width", 1, 1, 1 << 20, "chains, or side"}};
+static const struct tl_param params[] = {{"tasks", 1, 1, 1 << 20, "tasks"},
+                                         {"width", 1, 1, 1 << 20, "chains, or side"}};
 
 static void measure(struct tl_worker *w, const struct graph *g, int64_t tasks, int rounds)
 {

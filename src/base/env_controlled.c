@@ -319,7 +319,8 @@ int tl__controlled_run(const struct tl_controlled_opts *opts, void (*main)(void 
 
     *ret = (struct tl_controlled_report){.seed = opts->seed};
     if (tl__run != NULL) {
-        (void)strcpy(ret->text, "a run is open on this thread; did an assert of the test library leave it?");
+        (void)snprintf(ret->text, sizeof(ret->text), "%s",
+                       "a run is open on this thread; did an assert of the test library leave it?");
         return TL_EINVAL;
     }
     if (tl__faults_parse(opts->faults, &ret->faults, &at) < 0) {

@@ -24,9 +24,8 @@ static void release_retained(const struct tl_device *d, const struct tl_slot *sl
 void tl__retire(struct tl_sched *s, struct tl_slot *slot)
 {
     /* D3: the task's effects and its records before its successors; D2 for those linked up to now. */
-    struct tl_dep *dep = atomic_exchange_explicit(&slot->fanout, TL_FANOUT_CLOSED, memory_order_acq_rel);
+    struct tl_dep *dep = tl_xchg_acq_rel(&slot->fanout, TL_FANOUT_CLOSED);
 
-    TL__POINT();
     while (dep != NULL) {
         struct tl_slot *succ = dep->succ;
 

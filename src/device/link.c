@@ -5,17 +5,14 @@
 /* Adds `dep` to its predecessor's fanout. False: the predecessor is complete, there is nothing to wait for. */
 static bool join_fanout(struct tl_dep *dep)
 {
-    struct tl_dep *head =
-        atomic_load_explicit(&dep->pred->fanout, memory_order_acquire); /* D3: see a closed list whole */
+    struct tl_dep *head = tl_load_acq(&dep->pred->fanout); /* D3: see a closed list whole */
 
     do {
-        TL__POINT();
         if (head == TL_FANOUT_CLOSED)
             return false;
         dep->next = head;
         /* D2: the entry before it can be found; pairs with the exchange in tl__retire. */
-    } while (!atomic_compare_exchange_strong_explicit(&dep->pred->fanout, &head, dep, memory_order_acq_rel,
-                                                      memory_order_acquire));
+    } while (!tl_cas_acq_rel(&dep->pred->fanout, &head, dep));
     return true;
 }
 

@@ -170,7 +170,7 @@ static struct tl_slot *fill_slot(struct tl_orch *o, const struct tl_plan *plan, 
     /* Relaxed, all three: tl__link publishes the slot (D2). */
     tl_store_rlx(&slot->parts, kernels * slot->payload->block_num);
     tl_store_rlx(&slot->holds, 2u); /* itself and its scope */
-    atomic_store_explicit(&slot->fanout, NULL, memory_order_relaxed);
+    tl_store_rlx(&slot->fanout, NULL);
     tl_store_rlx(&slot->stalled, 0u);
     tl_store_rel(&ring->head, tl__task_local(plan->id) + 1); /* S2: the slot; pairs with the watch's look */
     return slot;
@@ -245,7 +245,7 @@ TL_API tl_task_id tl_alloc_tensors(struct tl_orch *o, struct tl_tensor *const *t
     o->retired_early++;
     tl_store_rlx(&o->device->submitted, o->submitted);
     slot = fill_slot(o, &plan, none);
-    atomic_store_explicit(&slot->fanout, TL_FANOUT_CLOSED, memory_order_relaxed); /* nobody has seen the slot */
+    tl_store_rlx(&slot->fanout, TL_FANOUT_CLOSED); /* nobody has seen the slot */
     tl__hold_drop(slot);
     tl_store_rel(&o->device->retired_early, o->retired_early); /* D8 */
     return plan.id;

@@ -92,8 +92,7 @@ static void put_waits(struct line *l, const struct tl_device *d, const struct tl
     for (uint32_t i = 0; i < slot->n_deps && told < 4; i++) {
         const struct tl_dep *dep = &ring->deps[(slot->dep_first + i) % ring->dep_pool];
 
-        if ((dep->flags & TL_EDGE_WAIT) == 0 ||
-            atomic_load_explicit(&dep->pred->fanout, memory_order_acquire) == TL_FANOUT_CLOSED) /* D3 */
+        if ((dep->flags & TL_EDGE_WAIT) == 0 || tl_load_acq(&dep->pred->fanout) == TL_FANOUT_CLOSED) /* D3 */
             continue;
         put(l, " r%ut%u", tl__task_ring(dep->pred->payload->id), tl__task_local(dep->pred->payload->id));
         told++;
@@ -119,8 +118,7 @@ static void put_state(struct line *l, struct tl_device *d, struct tl_slot *slot)
 
 static bool is_stuck(const struct tl_slot *slot)
 {
-    return slot->payload != NULL &&
-           atomic_load_explicit(&slot->fanout, memory_order_acquire) != TL_FANOUT_CLOSED; /* D3 */
+    return slot->payload != NULL && tl_load_acq(&slot->fanout) != TL_FANOUT_CLOSED; /* D3 */
 }
 
 /* Running tasks first: they are the cause, the waiting ones the consequence. */

@@ -49,7 +49,7 @@ static inline uint32_t tl__bell_arm(struct tl_bell *bell)
 
 static inline void tl__bell_disarm(struct tl_bell *bell)
 {
-    (void)tl_sub_acq_rel(&bell->waiting, 1u);
+    (void)tl_sub_acq_rel(&bell->waiting, 1u); /* B1 undone; nothing is ordered by it */
 }
 
 /* 0, or TL_ETIMEDOUT after `deadline_ns`. */
