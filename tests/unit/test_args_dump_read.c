@@ -154,6 +154,7 @@ static void other_writers_are_understood(void **state)
     tl__dump_close(reader);
 }
 
+/* size: one flat table of faults and the words that must name them */
 static void faults_are_named(void **state)
 {
     static const struct {
