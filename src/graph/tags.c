@@ -55,6 +55,9 @@ int tl__graph_tag(struct tl_graph *g, struct tl_tensor *t, const char *name, con
                         "tl_dump_tag(%s) at %s:%d: the tensor has no value yet; tag it after the "
                         "submit that allocates it",
                         name, file, line);
+    t->tag = tl__tag_find(&g->tags, t);
+    if (t->tag != 0) /* a second entry would hide the first, which then looks as if nobody had consumed it */
+        return 0;
     if (tl_vec_reserve(&g->tags.tags, g->tags.tags.count + 1) < 0 ||
         tl_vec_reserve(&g->tags.entries, g->tags.entries.count + 1) < 0)
         return tl__fail(reterr, TL_ENOMEM, "no memory for a tag");

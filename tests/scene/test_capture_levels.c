@@ -235,6 +235,8 @@ static void levels_and_marks(void **state)
             fail_msg("%s", c.error.msg);
         assert_string_equal(capture_files(&c, files, sizeof(files)), at->files);
         assert_int_equal(c.result.tasks, 2);
+        assert_true(c.result.wall_ns > 0);
+        assert_string_equal(c.result.artifacts, at->level == 0 ? "" : c.dir);
         assert_memory_equal(d.z, d.z_after, sizeof(d.z));
         assert_memory_equal(d.acc, d.acc_after, sizeof(d.acc));
         capture_sound(&c);
@@ -338,8 +340,7 @@ static void a_mark_that_matches_twice(void **state)
     }
 }
 
-/* --- tags
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- tags ---------------------------------------------------------------------------------------------------- */
 
 static tl_task_id tag_task[8];
 
@@ -374,6 +375,7 @@ static void tags(struct tl_orch *o, const struct tl_program_args *in)
     TL_SCOPE (o) {
         tag_task[0] = use(o, &x, false); /* before the tag: not a later task */
         tl_dump_tag(o, &x);
+        tl_dump_tag(o, &x); /* as a loop would: one value all the same */
         copy = in->tensors[0];
         tag_task[1] = use(o, &copy, false); /* a copy is the same value */
         (void)tl_view(&x, none, half, &view);
