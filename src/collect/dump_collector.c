@@ -124,7 +124,7 @@ void tl__dump_of_wire(const struct tl_wire_dump_record *w, uint64_t bin, struct 
     else if (w->payload_bytes != 0)
         tl__dump_lose(r, TL_DUMP_CAUSE_OTHER);
     else if ((w->flags & TL_DUMP_BAD_VIEW) != 0)
-        tl__dump_lose(r, TL_DUMP_CAUSE_CORRUPT);
+        tl__dump_lose(r, TL_DUMP_CAUSE_BAD_VIEW);
 }
 
 void tl__dump_lose(struct tl_dump_record *r, unsigned cause)

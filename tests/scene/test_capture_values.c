@@ -10,12 +10,13 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <tasklens/error.h>
+
 #include "support/capture.h"
 
 enum { FUNC_LOOK, FUNC_SCALARS, FUNC_STAGES };
 
-/* --- scalars
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- scalars ------------------------------------------------------------------------------------------------- */
 
 /* Hands out what it was given. */
 static void copy_scalars(const struct tl_kernel_args *k)
@@ -175,8 +176,7 @@ static void scalars_of_every_type(void **state)
     }
 }
 
-/* --- views
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- views --------------------------------------------------------------------------------------------------- */
 
 #define POOL 4096u
 
@@ -327,8 +327,50 @@ static void views_of_every_dtype(void **state)
     }
 }
 
-/* --- stages
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- a view of no memory ------------------------------------------------------------------------------------- */
+
+static void look_at_nothing(struct tl_orch *o, const struct tl_program_args *in)
+{
+    struct tl_task_args args = TL_TASK_ARGS_INIT, more = TL_TASK_ARGS_INIT;
+    struct tl_tensor t = in->tensors[0];
+
+    tl_add_input(&more, &t);
+    odd_task[1] = tl_submit_aiv(o, FUNC_LOOK, &more);
+    t.buffer = UINT64_C(0x7777) << 40; /* made up: nowhere on the chip */
+    tl_add_no_dep(&args, &t);
+    odd_task[0] = tl_submit_aiv(o, FUNC_LOOK, &args);
+}
+
+static const struct tl_program nothing_program = CAPTURE_PROGRAM("nothing", look_kernels, look_at_nothing);
+
+/* It is recorded with its geometry, its payload counts as lost, and the record and the run say so. */
+static void a_view_of_no_memory(void **state)
+{
+    (void)state;
+    for (unsigned cell = 0; cell < CAPTURE_CELLS; cell++) {
+        uint8_t bytes[5] = {1, 2, 3, 4, 5};
+        struct tl_host_tensor tensors[] = {capture_row("bytes", TL_IN, TL_UINT8, bytes, 5)};
+        const struct tl_dump_record *r;
+        struct capture c;
+
+        capture_begin(&c, cell, 2);
+        assert_int_equal(capture_run(&c, &nothing_program, tensors, 1), TL_ELOST);
+        assert_int_equal(c.result.run_code, 0);
+        assert_int_equal(c.result.record_code, TL_ELOST);
+        assert_int_equal(c.result.records_attempted, 2);
+        assert_int_equal(c.result.records_collected, 2);
+        assert_int_equal(c.result.payloads_lost, 1);
+        r = capture_get(&c, odd_task[0], TL_STAGE_BEFORE, 0);
+        assert_true(r->flags & TL_ARG_LOST);
+        assert_string_equal(tl_dump_cause_name(r->cause), "bad_view");
+        assert_int_equal(r->shape[0], 5);
+        assert_int_equal(r->bin_size, 0);
+        capture_payload(&c, capture_get(&c, odd_task[1], TL_STAGE_BEFORE, 0), TL_ROLE_INPUT, bytes, sizeof(bytes));
+        capture_end(&c);
+    }
+}
+
+/* --- stages -------------------------------------------------------------------------------------------------- */
 
 #define SIDE 6u
 
@@ -464,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scalars_of_every_type),
         cmocka_unit_test(views_of_every_dtype),
+        cmocka_unit_test(a_view_of_no_memory),
         cmocka_unit_test(both_stages),
     };
 
