@@ -147,7 +147,7 @@ static void larger_than_the_arena(void **state)
     }
 }
 
-/* --- many payloads through a small arena -------------------------------------------------------------------------- */
+/* --- many payloads through a small arena --------------------------------------------------------------------- */
 
 #define TASKS 250u
 #define CELLS 8u

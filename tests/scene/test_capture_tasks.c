@@ -26,7 +26,7 @@ static void put(const struct tl_kernel_args *k, uint32_t slot, int32_t add)
     const int32_t *x = TL_DATA(k, 0, const int32_t);
     int32_t *out = TL_DATA(k, slot, int32_t);
 
-    for (uint32_t i = 0; i < N; i++)
+    for (uint32_t i = k->block_idx; i < N; i += k->block_num)
         out[i] = x[i] + add;
 }
 
@@ -127,6 +127,7 @@ static void submit_mixes(struct tl_orch *o, const struct tl_program_args *in)
                                  tl_tensor_make(TL_INT32, 1, in->tensors[0].shape)};
 
         fill_args(&args, t, i < 3 ? widths[i] : 2, &k);
+        tl_set_block_num(&args, i == 2 ? 5 : 1); /* a mix of several blocks is no different */
         task[i] = i < 3 ? tl_submit_mix(o, mixes[i], &args) : tl_submit_aiv(o, FUNC_VEC, &args);
     }
 }
@@ -355,8 +356,7 @@ static void blocks_and_allocated_memory(void **state)
     }
 }
 
-/* --- a graph that fails
- * ------------------------------------------------------------------------------------------------ */
+/* --- a graph that fails -------------------------------------------------------------------------------------- */
 
 #define CHAIN 3u
 

@@ -38,7 +38,7 @@ static struct {
     unsigned count;
 } lines = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- the log ----------------------------------------------------------------------------------------------------- */
+/* --- the log ------------------------------------------------------------------------------------------------- */
 
 static void keep_line(void *ctx, enum tl_log_level level, const char *line)
 {
