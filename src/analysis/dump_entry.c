@@ -140,7 +140,7 @@ static int put_entry(struct entry *e, bool file, struct tl_error *reterr)
 {
     const void *data = NULL;
     struct tl_overview view;
-    struct tl_stats s;
+    struct tl_stats s = {0};
     int code = 0;
 
     put_identity(e);

@@ -15,6 +15,7 @@
 #include "analysis/page.h"
 #include "analysis/table.h"
 #include "analysis/value.h"
+#include "base/number.h"
 #include "tensor/convert.h"
 
 static const char *value(unsigned dtype, uint64_t bits)
@@ -69,6 +70,36 @@ static void text_of_small_floats_reads_back(void **state)
             assert_int_equal(tl__fp8e4m3fn_of_f32(strtof(value(TL_FP8E4M3FN, c), NULL)), c);
         if (c != 255)
             assert_int_equal(tl__fp8e8m0_of_f32(strtof(value(TL_FP8E8M0, c), NULL)), c);
+    }
+}
+
+/* The fast way against the library's own printing, which reads back what it printed. */
+static void text_of_float32_is_the_shortest(void **state)
+{
+    uint64_t x = 1;
+
+    (void)state;
+    for (unsigned i = 0; i < 400000; i++) {
+        uint32_t bits;
+        float f;
+        char want[TL_NUMBER_BYTES + 1];
+
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        bits = (uint32_t)(x >> 32);
+        if (i % 3 == 1)
+            bits = tl__bits_of_f32((float)(int32_t)(bits % 2000001 - 1000000) / 1000.0f);
+        else if (i % 3 == 2)
+            bits = tl__bits_of_f32(ldexpf((float)(bits % 1024), (int)(bits >> 20 & 63) - 32));
+        f = tl__f32_of_bits(bits);
+        if (!isfinite(f))
+            continue;
+        want[tl__print_f32(want, f)] = 0;
+        /* Where two texts are equally short and equally near, either will do. */
+        assert_int_equal(strlen(value(TL_FLOAT32, bits)), strlen(want));
+        assert_true(strtof(value(TL_FLOAT32, bits), NULL) == f);
+        if (strcmp(value(TL_FLOAT32, bits), want) != 0)
+            assert_true(fabs(strtod(value(TL_FLOAT32, bits), NULL) - (double)f) <=
+                        fabs(strtod(want, NULL) - (double)f) * 1.0000001);
     }
 }
 
@@ -242,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_as_text),
         cmocka_unit_test(text_of_small_floats_reads_back),
+        cmocka_unit_test(text_of_float32_is_the_shortest),
         cmocka_unit_test(tasks_parse),
         cmocka_unit_test(a_page_hands_on_in_order),
         cmocka_unit_test(formats_longer_than_a_guess),
