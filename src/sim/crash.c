@@ -7,6 +7,7 @@
 #include <tasklens/error.h>
 
 #include "base/env.h"
+#include "device/device.h"
 #include "wire/launch.h"
 
 #define STACK_BYTES (64u * 1024u)
@@ -66,6 +67,63 @@ static void put_hex(char *text, size_t size, uint64_t value)
     put(text, size, digits);
 }
 
+static void put_dec(char *text, size_t size, uint64_t value)
+{
+    char digits[21];
+    unsigned n = sizeof(digits) - 1;
+
+    digits[n] = '\0';
+    do {
+        digits[--n] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    put(text, size, digits + n);
+}
+
+/* Says which argument's buffer the address lies in, or which one ends closest before it. */
+static void put_argument(char *text, size_t size, const struct tl_device_site *site, uint64_t address)
+{
+    uint64_t past = UINT64_MAX;
+    uint32_t closest = 0;
+
+    for (uint32_t i = 0; i < site->n_tensors; i++) {
+        const struct tl_tensor *t = &site->tensors[i];
+        const void *base = tl__dev_ptr(&crash_memory, t->buffer, t->buffer_bytes);
+        uint64_t offset = address - (uint64_t)(uintptr_t)base;
+
+        if (base == NULL || address < (uint64_t)(uintptr_t)base)
+            continue;
+        if (offset < t->buffer_bytes) {
+            put(text, size, ", inside the buffer of argument ");
+            put_dec(text, size, i);
+            return;
+        }
+        if (offset - t->buffer_bytes < past) {
+            past = offset - t->buffer_bytes;
+            closest = i;
+        }
+    }
+    if (past == UINT64_MAX)
+        return;
+    put(text, size, ", ");
+    put_dec(text, size, past);
+    put(text, size, " bytes past the buffer of argument ");
+    put_dec(text, size, closest);
+}
+
+/* "in kernel "add" of task r0t2 on AIV core 24" */
+static void put_site(char *text, size_t size, const struct tl_device_site *site)
+{
+    put(text, size, " in kernel \"");
+    put(text, size, site->kernel);
+    put(text, size, "\" of task r");
+    put_dec(text, size, site->task >> 32);
+    put(text, size, "t");
+    put_dec(text, size, site->task & UINT32_MAX);
+    put(text, size, site->core_type == TL_AIC ? " on AIC core " : " on AIV core ");
+    put_dec(text, size, site->core);
+}
+
 /*
  * Only stores to mapped memory and calls that are safe in a handler. The first fatal code wins: a second crash, of
  * another thread, finds the code set and adds nothing. Afterwards the signal's default action ends the process, because
@@ -74,6 +132,8 @@ static void put_hex(char *text, size_t size, uint64_t value)
 static void on_crash(int signal_number, siginfo_t *info, void *context)
 {
     uint64_t addr = tl_load_acq(&crash_status); /* K1: pairs with K2 in tl__crash_set_status */
+    struct tl_device_site site;
+    bool in_kernel = tl__device_site(&site);
     struct tl_run_status *status = addr ? tl__dev_ptr(&crash_memory, addr, sizeof(*status)) : NULL;
     uint32_t none = 0;
 
@@ -81,10 +141,18 @@ static void on_crash(int signal_number, siginfo_t *info, void *context)
     if (status != NULL && tl_cas_acq_rel(&status->code, &none, (uint32_t)-TL_ECRASH)) { /* first code wins */
         status->message[0] = '\0';
         put(status->message, sizeof(status->message), tl__signal_name(signal_number));
-        if (signal_number != SIGABRT) {
+        if (info->si_code == SI_KERNEL) {
+            put(status->message, sizeof(status->message), " at an address that no pointer can have");
+        } else if (signal_number != SIGABRT) {
             put(status->message, sizeof(status->message), " at address ");
             put_hex(status->message, sizeof(status->message), (uint64_t)(uintptr_t)info->si_addr);
         }
+        if (in_kernel)
+            put_site(status->message, sizeof(status->message), &site);
+        else
+            put(status->message, sizeof(status->message), ", outside of any kernel");
+        if (in_kernel && info->si_code != SI_KERNEL && (signal_number == SIGSEGV || signal_number == SIGBUS))
+            put_argument(status->message, sizeof(status->message), &site, (uint64_t)(uintptr_t)info->si_addr);
     }
     if (signal_number != SIGABRT && info->si_code <= 0)
         (void)raise(signal_number); /* sent by somebody: nothing would repeat it */

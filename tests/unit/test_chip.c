@@ -42,6 +42,12 @@ void tl__device_destroy(struct tl_device *d)
     (void)d;
 }
 
+bool tl__device_site(struct tl_device_site *ret_site)
+{
+    (void)ret_site;
+    return false;
+}
+
 int tl__runtime_run(struct tl_device *d, uint64_t launch, const struct tl_program *program)
 {
     struct tl_launch *l = tl__dev_ptr(&d->opts.memory, launch, sizeof(*l));

@@ -99,7 +99,8 @@ static void print_recording(const struct tl_run_session *s, const char *dir, con
         lost += r->records_dropped[i];
     label(s, "recorded");
     printf("%" PRIu64 " record%s, %s of payload%s\n", r->records_collected, r->records_collected == 1 ? "" : "s",
-           amount(r->payload_bytes, text, sizeof(text)), lost == 0 ? ", nothing lost" : "");
+           amount(r->payload_bytes, text, sizeof(text)),
+           lost == 0 && r->payloads_truncated == 0 ? ", nothing lost" : "");
     print_losses(s, r);
     print_truncated(s, dir, r);
 }
@@ -181,12 +182,16 @@ void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, 
         check_outputs(s);
     if (s->o.recording)
         print_recording(s, dir, result);
+    s->recorded = s->recorded || result->records_collected > 0;
 }
 
 void tl__report_tail(const struct tl_run_session *s)
 {
     if (s->dir[0] == '\0')
         return;
-    label(s, "next");
-    printf("tasklens dump %s\n%s\n", s->dir, s->dir);
+    if (s->recorded) {
+        label(s, "next");
+        printf("tasklens dump %s\n", s->dir);
+    }
+    printf("%s\n", s->dir);
 }

@@ -21,7 +21,7 @@ struct tl_run_session {
     bool has_golden;
     char dir[1024]; /* of the recording; "" without one */
     /* Over all rounds. */
-    bool launched, differs, incomplete;
+    bool launched, recorded, differs, incomplete;
     int exit_code; /* of a failed run; 0: none failed */
 };
 
