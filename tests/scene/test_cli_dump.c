@@ -338,6 +338,28 @@ static void bad_recordings(void **state)
     free(manifest);
 }
 
+/* What old files have: func_id as a number, "tensors" for "args", upper-case dtypes, payloads that were overwritten. */
+static void old_recordings(void **state)
+{
+    const float payload[] = {1.0f, 2.0f};
+
+    (void)state;
+    assert_int_equal(mkdir(fixture_path("old"), 0777), 0);
+    fixture_write_text(
+        "old/args_dump.json",
+        "{\"run_dir\": \"args_dump\", \"bin_format\": {\"type\": \"logical_contiguous\", \"byte_order\": "
+        "\"little_endian\"}, \"dump_args_level\": 2, \"total_args\": 1, \"before_dispatch\": 1, \"after_completion\": "
+        "0, "
+        "\"input_args\": 1, \"output_args\": 0, \"inout_args\": 0, \"truncated_args\": 0, \"dropped_records\": 0, "
+        "\"dropped_overwrite\": 1, \"bin_file\": \"args.bin\", \"tensors\": [{\"task_id\": \"0x0000000000000003\", "
+        "\"func_id\": 7, \"role\": \"input\", \"stage\": \"before_dispatch\", \"arg_index\": 0, \"kind\": \"tensor\", "
+        "\"dtype\": \"FLOAT32\", \"shape\": [2], \"strides\": [1], \"start_offset\": 0, \"is_contiguous\": true, "
+        "\"truncated\": false, \"overwritten\": true, \"bin_offset\": 0, \"bin_size\": 8}]}");
+    fixture_write("old/args.bin", payload, sizeof(payload));
+    expect(0, "dump old");
+    matches_golden(output, "list_old.txt");
+}
+
 static void newest_of_a_tree(void **state)
 {
     static struct fixture_recording f;
@@ -389,6 +411,7 @@ int main(void)
         cmocka_unit_test(verify_finds_each_fault),
         cmocka_unit_test(usage),
         cmocka_unit_test(bad_recordings),
+        cmocka_unit_test(old_recordings),
         cmocka_unit_test(newest_of_a_tree),
         cmocka_unit_test(output_that_cannot_be_written),
     };
