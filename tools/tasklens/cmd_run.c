@@ -26,7 +26,7 @@ static void to_stderr(void *ctx, enum tl_log_level level, const char *line)
 
     (void)ctx;
     if (level >= TL_LOG_INFO)
-        (void)fprintf(stderr, "tasklens run: %s: %s\n", names[level], line);
+        (void)fprintf(stderr, "tasklens run: %s: %s\n", names[level & TL_LOG_ERROR], line);
 }
 
 /* Whose fault a run's code is: the device's, or the program's (bad arguments to its own graph). */
