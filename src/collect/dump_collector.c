@@ -139,6 +139,7 @@ struct joiner {
     struct tl_dump_record *records;
     uint64_t count, unfinished;
     struct tl_dump_record *open;
+    uint32_t next; /* piece that `open` waits for */
     bool was_partial;
 };
 
@@ -146,8 +147,13 @@ static void join_piece(struct joiner *j, const struct tl_wire_dump_record *w, ui
 {
     struct tl_dump_record piece;
 
+    if (w->piece != 0 && (j->open == NULL || w->piece != j->next)) {
+        j->open = NULL; /* the pieces before it are lost: what there is of the payload ends there */
+        return;
+    }
+    j->next = w->piece + 1;
     tl__dump_of_wire(w, bin, &piece);
-    if (w->piece == 0 || j->open == NULL) {
+    if (w->piece == 0) {
         j->open = &j->records[j->count++];
         *j->open = piece;
         j->was_partial = (w->flags & TL_DUMP_PARTIAL) != 0;

@@ -35,6 +35,9 @@ static void request_do(struct tl_shard *s)
     case TL_REQUEST_RECONCILE:
         s->reply = tl__reconcile_shard(s, s->run);
         break;
+    case TL_REQUEST_LATE:
+        tl__late_shard(s, s->run);
+        break;
     case TL_REQUEST_SEAL:
         for (unsigned i = 0; i < s->n_lanes; i++) {
             tl__lane_end(s->lanes[i], s->run, NULL);

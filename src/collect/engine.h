@@ -53,8 +53,8 @@ struct tl_engine_outcome {
 int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint64_t *ret_dfx, struct tl_error *reterr);
 /* The launch never happened: forgets the run, removes its journal. */
 void tl__engine_abandon(struct tl_engine *e, uint32_t epoch);
-/* Waits until every lane's end mark of `epoch` is consumed and its payloads are written. TL_ETIMEDOUT at the deadline.
- */
+/* The device has said that the run is over: waits until every lane's end mark of `epoch` is consumed and its payloads
+ * are written. A lane that had given the host up at its mark is ended without. TL_ETIMEDOUT at the deadline. */
 int tl__engine_quiesce(struct tl_engine *e, uint32_t epoch, uint64_t deadline_ns);
 /* The device is dead or stopped for good: takes what its memory still holds. TL_ECORRUPT if that was impossible. */
 int tl__engine_reconcile(struct tl_engine *e, uint32_t epoch, struct tl_error *reterr);

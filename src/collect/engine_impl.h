@@ -74,6 +74,7 @@ struct tl_lane_run {
     bool ended, counted;          /* no more of this epoch; `counts` is the device's */
     bool sealed;                  /* export has begun: what still comes is discarded */
     bool chunk_open;              /* between pieces of one payload */
+    bool chunk_lost;              /* pieces of the last payload went with a buffer that there was no memory for */
     uint32_t chunk_next;
     uint64_t chunk_base, chunk_done, chunk_total;
 };
@@ -119,7 +120,14 @@ struct tl_handoff {
     uint32_t buffer;
 };
 
-enum tl_request { TL_REQUEST_ATTACH, TL_REQUEST_DETACH, TL_REQUEST_RECONCILE, TL_REQUEST_SEAL, TL_REQUEST_STOP };
+enum tl_request {
+    TL_REQUEST_ATTACH,
+    TL_REQUEST_DETACH,
+    TL_REQUEST_RECONCILE,
+    TL_REQUEST_LATE,
+    TL_REQUEST_SEAL,
+    TL_REQUEST_STOP
+};
 
 struct tl_shard {
     struct tl_engine *engine;
@@ -223,6 +231,8 @@ uint64_t tl__watch_step(struct tl_shard *s);
 
 /* reconcile.c: on the shard's thread. */
 int tl__reconcile_shard(struct tl_shard *s, struct tl_crun *run);
+/* The device is done with the run: ends lanes whose end mark found no host. */
+void tl__late_shard(struct tl_shard *s, struct tl_crun *run);
 
 /* writer.c */
 void tl__writer_main(void *engine);

@@ -83,6 +83,35 @@ static void reconcile_lane(struct tl_hlane *lane, struct tl_crun *run)
         end_by_counters(lane, run, epoch);
 }
 
+/* What a lane that took the host for dead at its end mark left: the mark comes with the next epoch, or never. */
+static void late_lane(struct tl_hlane *lane, struct tl_crun *run)
+{
+    struct tl_transport *t = lane->engine->transport;
+    uint32_t epoch = tl_load_rlx(&run->epoch); /* relaxed: bound */
+    uint64_t of = 0, given_up = 0;
+
+    if (lane->stopped || run->lanes[lane->index].ended)
+        return;
+    (void)tl__index_pull(t, &lane->view->epoch, lane->addr + offsetof(struct tl_lane, epoch), &of); /* A8 */
+    (void)tl__index_pull(t, &lane->view->given_up, lane->addr + offsetof(struct tl_lane, given_up), &given_up);
+    drain_all(lane->shard); /* a late mark was published before the next epoch began */
+    if (lane->stopped || run->lanes[lane->index].ended)
+        return;
+    if (of > epoch) {
+        tl__lane_end(lane, run, NULL);
+    } else if (given_up != 0 &&
+               epoch == tl_load_rlx(&lane->engine->last_epoch)) { /* relaxed: the worker waits for us */
+        tl_store_rlx(&lane->engine->broken, 1u); /* relaxed: the device keeps a buffer that is consumed here */
+        reconcile_lane(lane, run);
+    }
+}
+
+void tl__late_shard(struct tl_shard *s, struct tl_crun *run)
+{
+    for (unsigned i = 0; i < s->n_lanes; i++)
+        late_lane(s->lanes[i], run);
+}
+
 int tl__reconcile_shard(struct tl_shard *s, struct tl_crun *run)
 {
     int r;

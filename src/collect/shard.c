@@ -108,11 +108,17 @@ static const char *plan_piece(struct tl_lane_run *lr, const struct tl_payload *p
         return "record.shape";
     if (p->piece == 0) {
         lr->chunk_open = true;
+        lr->chunk_lost = false;
         lr->chunk_next = 0;
         lr->chunk_base = plan->bin_bytes;
         lr->chunk_done = 0;
         lr->chunk_total = p->total;
         plan->bin_bytes += p->total;
+    }
+    if (lr->chunk_lost) { /* what came before it is gone: it is written, and export leaves it out */
+        *ret_bin = plan->bin_bytes;
+        plan->bin_bytes += p->bytes;
+        return NULL;
     }
     if (!lr->chunk_open || p->piece != lr->chunk_next || p->total != lr->chunk_total)
         return "record.piece";
@@ -207,12 +213,16 @@ static int discard(struct tl_hlane *lane, struct tl_lane_run *lr, const uint8_t 
         struct tl_payload p;
         const char *bad = lane->spec->inspect(records + (size_t)i * lane->record_bytes, &p);
 
-        if (bad != NULL || p.bytes > lane->arena_bytes || p.offset + p.bytes - lane->acked > 2 * lane->arena_bytes)
-            return tl__lane_corrupt(lane, bad != NULL ? bad : "record.payload", p.offset), 0;
-        if (p.bytes != 0)
+        if (bad == NULL && p.bytes != 0) {
+            if (p.bytes > lane->arena_bytes || p.offset + p.bytes - lane->acked > 2 * lane->arena_bytes)
+                bad = "record.payload";
             end = p.offset + p.bytes;
+        }
+        if (bad != NULL)
+            return tl__lane_corrupt(lane, bad, p.offset), 0;
         if (lr != NULL) {
             lr->lost[TL_LOSS_NO_BUFFER] += p.whole;
+            lr->chunk_lost = p.total != 0;
             lr->chunk_open = false;
         }
     }

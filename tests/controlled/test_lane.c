@@ -26,11 +26,12 @@ enum trouble {
     DISK_ERROR,
     SHORT_WRITES,
     DEVICE_KILLED,
+    NO_MEMORY,
     TROUBLES
 };
 
 static const char *const trouble_names[] = {"none",      "slow writer", "host pauses",  "writer pauses", "host dead",
-                                            "disk full", "disk error",  "short writes", "device killed"};
+                                            "disk full", "disk error",  "short writes", "device killed", "no memory"};
 
 struct scenario {
     uint64_t seed;
@@ -53,7 +54,7 @@ static uint64_t draw(uint64_t *state, uint64_t n)
 
 static void faults_of(struct scenario *s, uint64_t *r)
 {
-    unsigned long long step = 200 + draw(r, 40000), ns = 1 + draw(r, 2000000);
+    unsigned long long step = 200 + draw(r, draw(r, 2) ? 5000 : 30000), ns = 1 + draw(r, 2000000);
     unsigned long long bytes = draw(r, 40000);
 
     if (s->trouble == HOST_PAUSES || s->trouble == WRITER_PAUSES || s->trouble == HOST_DEAD ||
@@ -83,6 +84,9 @@ static void faults_of(struct scenario *s, uint64_t *r)
         break;
     case DEVICE_KILLED:
         snprintf(s->faults, sizeof(s->faults), "kill.dev@%llu", step);
+        break;
+    case NO_MEMORY:
+        snprintf(s->faults, sizeof(s->faults), "alloc@%llu+%llu", 1 + bytes % 60, 1 + bytes % 5);
         break;
     default:
         break;
@@ -189,11 +193,12 @@ static void check_run(struct state *st, uint32_t epoch, bool killed, int r, cons
     if (!killed && result->records_attempted != expected)
         tl__controlled_fail("run %u: attempted %llu of %llu", epoch, (unsigned long long)result->records_attempted,
                             (unsigned long long)expected);
-    if (dropped != result->records_dropped[TL_LOSS_HOST_DEAD] + result->records_dropped[TL_LOSS_DEVICE_DEAD] ||
+    if (dropped != result->records_dropped[TL_LOSS_HOST_DEAD] + result->records_dropped[TL_LOSS_DEVICE_DEAD] +
+                       (s->trouble == NO_MEMORY ? result->records_dropped[TL_LOSS_NO_BUFFER] : 0) ||
         (result->records_dropped[TL_LOSS_HOST_DEAD] != 0 && s->trouble != HOST_DEAD) ||
         result->records_dropped[TL_LOSS_DEVICE_DEAD] > (killed ? s->lanes : 0))
         tl__controlled_fail("run %u: dropped without a reason: %s", epoch, err->msg);
-    if (disk && (r == TL_ENOSPC || r == TL_EIO))
+    if ((disk && (r == TL_ENOSPC || r == TL_EIO)) || (s->trouble == NO_MEMORY && r == TL_ENOMEM))
         return; /* not written; the journal stays */
     if (r != 0 && !(r == TL_ELOST && (disk || killed || dropped != 0)))
         tl__controlled_fail("run %u: %s: %s", epoch, tl_errname(r), err->msg);
@@ -202,6 +207,8 @@ static void check_run(struct state *st, uint32_t epoch, bool killed, int r, cons
     if (result->records_collected == 0 && !fake_exists(st->dirs[epoch - 1], "args_dump/args_dump.json"))
         return;
     found = fake_check_dir(st->dirs[epoch - 1], &s->script, epoch, s->arena_bytes);
+    if (s->trouble == NO_MEMORY && strstr(found.wrong, "out of memory") != NULL)
+        return; /* it was this check that had none */
     if (found.wrong[0] != '\0')
         tl__controlled_fail("run %u: %s", epoch, found.wrong);
     if (found.records != result->records_collected)
@@ -221,7 +228,7 @@ static void finish(struct state *st, uint32_t epoch, bool over)
     uint64_t expected = UINT64_MAX;
     int r = over ? tl__engine_quiesce(st->w.engine, epoch, tl__now_ns() + 1000 * S) : TL_ETIMEDOUT;
 
-    if (r != 0 && over && st->s->trouble != HOST_DEAD)
+    if (r != 0 && over)
         tl__controlled_fail("run %u: the device is done and not all of it arrived", epoch);
     if (r != 0 && (r = tl__engine_reconcile(st->w.engine, epoch, &err)) != 0)
         tl__controlled_fail("run %u: reconcile: %s", epoch, err.msg);
@@ -239,6 +246,8 @@ static int begin(struct state *st, uint32_t epoch)
 
     c.output_prefix = st->dirs[epoch - 1];
     r = fake_begin(&st->w, epoch, st->s->lanes, &c, &st->s->script, &err);
+    if (st->s->trouble == NO_MEMORY && r == TL_ENOMEM)
+        return r;
     if (r != 0 && r != TL_EBUSY && st->s->trouble != DISK_FULL && st->s->trouble != DISK_ERROR)
         tl__controlled_fail("run %u: begin: %s", epoch, err.msg);
     return r;
@@ -250,7 +259,10 @@ static void seed_main(void *arg)
     uint32_t open = 0; /* a run that is over on the device and not exported */
     bool over = true;
 
-    fake_world_init(&st->w, st->s->kind, st->s->threads, MEMORY);
+    if (fake_world_try(&st->w, st->s->kind, st->s->threads, MEMORY) < 0) {
+        tl__controlled_check(st->s->trouble == NO_MEMORY);
+        return;
+    }
     for (uint32_t epoch = 1; epoch <= RUNS; epoch++) {
         int r = begin(st, epoch);
 
@@ -260,6 +272,8 @@ static void seed_main(void *arg)
                 r = begin(st, epoch);
         }
         open = 0;
+        if (r == TL_ENOMEM)
+            continue; /* the next one may have it */
         if (r != 0)
             break;
         over = on_the_device(st);

@@ -74,7 +74,8 @@ static inline void fake_free(void *ctx, uint64_t addr)
     abort();
 }
 
-static inline void fake_chip_init(struct fake_chip *c, enum fake_kind kind, uint64_t bytes)
+/* Aborts where the machine fails; TL_ENOMEM when the transport has no memory. */
+static inline int fake_chip_try(struct fake_chip *c, enum fake_kind kind, uint64_t bytes)
 {
     struct tl_transport_desc desc;
 
@@ -97,7 +98,12 @@ static inline void fake_chip_init(struct fake_chip *c, enum fake_kind kind, uint
     desc.alloc = fake_alloc;
     desc.free = fake_free;
     desc.ctx = c;
-    if (tl__transport_init(&c->transport, kind == FAKE_MAPPED ? "mapped" : "copy", &desc) < 0)
+    return tl__transport_init(&c->transport, kind == FAKE_MAPPED ? "mapped" : "copy", &desc);
+}
+
+static inline void fake_chip_init(struct fake_chip *c, enum fake_kind kind, uint64_t bytes)
+{
+    if (fake_chip_try(c, kind, bytes) < 0)
         abort();
 }
 

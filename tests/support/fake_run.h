@@ -19,13 +19,24 @@ struct fake_world {
     unsigned lanes;
 };
 
-static inline void fake_world_init(struct fake_world *w, enum fake_kind kind, unsigned threads, uint64_t memory)
+/* TL_ENOMEM, with nothing made, when the engine could not be. */
+static inline int fake_world_try(struct fake_world *w, enum fake_kind kind, unsigned threads, uint64_t memory)
 {
     struct tl_engine_opts opts = {.transport = &w->chip.transport, .threads = threads};
+    int r;
 
     memset(w, 0, sizeof(*w));
-    fake_chip_init(&w->chip, kind, memory);
-    if (tl__engine_create(&opts, &w->engine, NULL) < 0)
+    r = fake_chip_try(&w->chip, kind, memory);
+    if (r == 0)
+        r = tl__engine_create(&opts, &w->engine, NULL);
+    if (r < 0)
+        fake_chip_fini(&w->chip);
+    return r;
+}
+
+static inline void fake_world_init(struct fake_world *w, enum fake_kind kind, unsigned threads, uint64_t memory)
+{
+    if (fake_world_try(w, kind, threads, memory) < 0)
         abort();
 }
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "support/fake_test.h"
 
 static const struct fake_script mixed = {.records = 700, .scalar_every = 3, .bytes_min = 0, .bytes_span = 5000};
@@ -122,6 +123,14 @@ static void test_pipelined(void **state)
     fake_world_fini(&w);
 }
 
+static unsigned nothing_marked;
+
+static void count_nothing_marked(void *ctx, enum tl_log_level level, const char *line)
+{
+    (void)ctx;
+    nothing_marked += level == TL_LOG_WARN && strstr(line, "nothing was marked") != NULL;
+}
+
 static void test_levels(void **state)
 {
     struct fake_world w;
@@ -145,10 +154,14 @@ static void test_levels(void **state)
         struct tl_run_result result = {0};
 
         s.records = 0;
+        nothing_marked = 0;
+        tl__log_set_sink(count_nothing_marked, NULL);
         must_begin(&w, ++epoch, 4, &c, &s);
         run_roles(&w, 0);
         assert_int_equal(tl__engine_quiesce(w.engine, epoch, in_seconds(20)), 0);
         assert_int_equal(tl__engine_export(w.engine, epoch, 0, &result, NULL), 0);
+        tl__log_set_sink(NULL, NULL);
+        assert_int_equal(nothing_marked, level == 1);
         assert_false(fake_exists(c.output_prefix, "args_dump"));
         assert_false(fake_exists(c.output_prefix, TL_JOURNAL_NAME));
     }
