@@ -159,6 +159,13 @@ static int collect(struct tl_run *run, struct tl_error *reterr)
     return tl__engine_reconcile(w->engine, run->epoch, reterr);
 }
 
+int tl__run_drain(struct tl_run *run, uint64_t deadline_ns)
+{
+    if (!run->settled || !run->recording || run->code != 0)
+        return 0;
+    return tl__engine_quiesce(run->worker->engine, run->epoch, deadline_ns) == TL_ETIMEDOUT ? TL_ETIMEDOUT : 0;
+}
+
 static int end_recording(struct tl_run *run, struct tl_run_result *result, struct tl_error *reterr)
 {
     struct tl_worker *w = run->worker;

@@ -67,6 +67,9 @@ struct tl_worker {
 int tl__worker_revive(struct tl_worker *w, struct tl_error *reterr);
 /* Waits until the device is done with the run, or until `deadline_ns`: TL_ETIMEDOUT. 0 says nothing of how it ended. */
 int tl__run_settle(struct tl_run *run, uint64_t deadline_ns);
+/* Waits until the recording of a settled, good run has arrived: TL_ETIMEDOUT at the deadline. 0 where there is nothing to
+ * wait for. tl_worker_wait does it too; this is for who wants to look up in between. */
+int tl__run_drain(struct tl_run *run, uint64_t deadline_ns);
 /* Tasks so far; figures for a progress line. */
 void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_submitted);
 /* Gives back the run's device memory and frees it. */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -133,19 +134,33 @@ static int set_up(struct tl_run_session *s)
 
 /* ---- Running ---- */
 
-/* Waits for the device, with a line that shows how far it is if somebody looks at it. */
-static void watch(struct tl_run *run)
+/* How far a run is: tasks, and what its recording has on disk by now. */
+static void show_progress(struct tl_run *run, const char *dir, uint64_t since_ns)
 {
+    uint64_t retired, submitted;
+    char name[1200];
+    struct stat st;
+
+    tl__run_progress(run, &retired, &submitted);
+    (void)fprintf(stderr, "\r\033[K%" PRIu64 " of %" PRIu64 " tasks", retired, submitted);
+    (void)snprintf(name, sizeof(name), "%s/args_dump/args.bin", dir);
+    if (dir[0] != '\0' && stat(name, &st) == 0)
+        (void)fprintf(stderr, ", %.1f MB recorded, %.1f MB/s", (double)st.st_size / 1e6,
+                      (double)st.st_size * 1e3 / (double)(tl__now_ns() - since_ns));
+    (void)fflush(stderr);
+}
+
+/* Waits for device and recording, with a line that shows how far they are if somebody looks at it. */
+static void watch(struct tl_run *run, const char *dir)
+{
+    uint64_t begin = tl__now_ns();
     bool shown = false;
 
     if (!isatty(STDERR_FILENO))
         return; /* tl_worker_wait waits */
-    while (tl__run_settle(run, tl__now_ns() + PROGRESS_NS) == TL_ETIMEDOUT) {
-        uint64_t retired, submitted;
-
-        tl__run_progress(run, &retired, &submitted);
-        (void)fprintf(stderr, "\r\033[K%" PRIu64 " of %" PRIu64 " tasks", retired, submitted);
-        (void)fflush(stderr);
+    while (tl__run_settle(run, tl__now_ns() + PROGRESS_NS) == TL_ETIMEDOUT ||
+           tl__run_drain(run, tl__now_ns() + PROGRESS_NS) == TL_ETIMEDOUT) {
+        show_progress(run, dir, begin);
         shown = true;
     }
     if (shown)
@@ -185,7 +200,7 @@ static int run_round(struct tl_run_session *s, int64_t round)
     if (!s->launched)
         tl__report_head(s);
     s->launched = true;
-    watch(run);
+    watch(run, dir);
     rc = tl_worker_wait(s->worker, run, &result, &err);
     tl__report_round(s, round, dir, &result);
     if (rc != 0)
