@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "device/fault.h"
 #include "device/withhold.h"
 
 void tl__core_send(struct tl_core_role *core, struct tl_slot *slot, uint32_t block)
@@ -54,39 +55,12 @@ static void *view_data(const struct tl_device *d, const struct tl_tensor *t)
     return base == NULL ? NULL : base + t->start_offset * tl_dtype_bits(t->dtype) / 8;
 }
 
-/* Any core of its type may run a task of one kernel; a mix has a kernel a core. */
-static const struct tl_kernel *kernel_of(const struct tl_core_role *core, const struct tl_slot *slot)
-{
-    return slot->shape == TL_SHAPE_MIX ? slot->kernels[core->kind] : slot->widest;
-}
-
-/* The core whose kernel this thread is in. Only the thread itself and its signal handlers look. */
-static _Thread_local const struct tl_core_role *volatile here;
-
-bool tl__device_site(struct tl_device_site *ret_site)
-{
-    const struct tl_core_role *core = here;
-    const struct tl_slot *slot;
-    const struct tl_kernel *kernel;
-
-    if (core == NULL)
-        return false;
-    slot = core->token[core->run_count & 1].slot;
-    kernel = kernel_of(core, slot);
-    ret_site->task = slot->payload->id;
-    ret_site->kernel = kernel->name;
-    ret_site->core = core->id;
-    ret_site->core_type = kernel->core;
-    ret_site->tensors = slot->payload->tensors;
-    ret_site->n_tensors = slot->payload->n_tensors;
-    return true;
-}
-
 static void call_kernel(const struct tl_core_role *core, const struct tl_token *token)
 {
     const struct tl_slot *slot = token->slot;
     const struct tl_task_payload *p = slot->payload;
-    const struct tl_kernel *kernel = kernel_of(core, slot);
+    /* Any core of its type may run a task of one kernel; a mix has a kernel a core. */
+    const struct tl_kernel *kernel = slot->shape == TL_SHAPE_MIX ? slot->kernels[core->kind] : slot->widest;
     struct tl_device *d = core->sched->device;
     void *data[TL_MAX_TENSORS];
     struct tl_kernel_args args = {
@@ -100,13 +74,14 @@ static void call_kernel(const struct tl_core_role *core, const struct tl_token *
         .lane = core->kind == TL_KIND_AIV1,
         .core = core->id,
     };
+    const struct tl_current current = {d, core, kernel, slot, token->block}, *outer = tl__current;
 
     for (uint32_t i = 0; i < p->n_tensors; i++)
         data[i] = view_data(d, &p->tensors[i]);
     tl__withhold_begin(core, p, data);
-    here = core;
+    tl__current = &current;
     kernel->fn(&args);
-    here = NULL;
+    tl__current = outer;
     if (d->barrier) {
         tl_fence_full(); /* D6: every store of the kernel is visible before FIN, so an after-completion copy is true */
         tl__withhold_flush(core);

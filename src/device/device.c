@@ -146,6 +146,8 @@ static void pool_main(void *arg)
     uint32_t seen = 0, go;
 
     tl__free(arg);
+    if (d->opts.thread_begin != NULL)
+        d->opts.thread_begin();
     for (;;) {
         while ((go = tl_load_acq(&d->go)) == seen) /* G1: the run's set-up; pairs with tl__device_enter */
             (void)tl__park(&d->go, seen, TL_FOREVER);

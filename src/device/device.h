@@ -6,6 +6,8 @@
 #ifndef TL_DEVICE_DEVICE_H
 #define TL_DEVICE_DEVICE_H
 
+#include <stdbool.h>
+
 #include <tasklens/program.h>
 
 #include "arch/arch.h"
@@ -20,23 +22,31 @@ struct tl_device_opts {
     struct tl_devmem memory;    /* the chip's; outlives the device */
     struct tl_bell_page *bells; /* outlives the device */
     unsigned threads;           /* that step roles, the caller of run included; >= 1 */
+    void (*thread_begin)(void); /* called first in each thread that the device makes; NULL: nothing */
 };
 
 /* Makes the device and its threads (threads - 1 of them; they sleep between runs). 0, TL_ENOMEM. */
 int tl__device_create(const struct tl_device_opts *opts, struct tl_device **ret_device);
-/* What the calling thread is running, for a handler of its crash. Everything is the device's. */
-struct tl_device_site {
-    uint64_t task;
-    const char *kernel;
-    uint32_t core;
-    enum tl_core core_type;
-    const struct tl_tensor *tensors; /* the task's arguments */
-    uint32_t n_tensors;
-};
-/* False outside of kernels. Safe in a signal handler. */
-bool tl__device_site(struct tl_device_site *ret_site);
-
 /* Stops and joins the threads. NULL is fine. Must not be called while a run is in progress. */
 void tl__device_destroy(struct tl_device *d);
+
+enum tl_access { TL_ACCESS_UNKNOWN, TL_ACCESS_READ, TL_ACCESS_WRITE, TL_ACCESS_JUMP };
+
+/* How the calling thread came to grief, as its signal says. All text is the caller's. */
+struct tl_fault {
+    const char *signal;       /* "SIGSEGV"; NULL: the program called `called` */
+    const char *called;       /* "exit(3)" */
+    const char *how;          /* "an integer division by zero"; NULL: say it by what follows */
+    bool has_address, hidden; /* an access to `address`; an access whose address the processor does not tell */
+    bool overflow;            /* of the stack */
+    uint8_t access;           /* enum tl_access */
+    uint64_t address;         /* a pointer in this process */
+    uint64_t code;            /* of the instruction; 0: unknown */
+    const char *object;       /* the program's shared object, if the instruction lies in it, and where; else NULL */
+    uint64_t object_offset;
+};
+/* Writes to the run's status what the calling thread was running, how the address lies to that task's arguments, and
+ * how far the run was. Leaves state and code alone. Safe in a signal handler. */
+void tl__device_describe(const struct tl_fault *fault, struct tl_run_status *status);
 
 #endif

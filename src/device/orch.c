@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The orchestrator's calls: submission with back-pressure, scopes, tags. One thread, the orchestration's. */
-#include "device/internal.h"
+#include "device/fault.h"
 
 #include <stdio.h>
 
@@ -333,13 +333,16 @@ static void read_args(struct tl_device *d, struct tl_program_args *args)
 
 void tl__orch_run(struct tl_orch *o)
 {
+    const struct tl_current current = {.device = o->device};
     struct tl_program_args args;
     struct tl_error err = {0};
     const struct tl_range *ranges;
     int n;
 
     read_args(o->device, &args);
+    tl__current = &current;
     o->device->program->orchestrate(o, &args);
+    tl__current = NULL;
     if (o->error == 0) {
         n = tl__graph_finish(o->graph, &ranges, &err);
         if (n < 0)

@@ -229,6 +229,7 @@ static void reset(struct tl_device *d)
     tl_store_rlx(&d->status->submitted, 0);
     tl_store_rlx(&d->status->epoch, d->launch->epoch);
     d->status->message[0] = '\0';
+    d->status->block[0] = '\0';
     if (d->launch->dfx != 0) {
         struct tl_dfx_header *dfx = tl__dev_ptr(&d->opts.memory, d->launch->dfx, sizeof(*dfx));
 

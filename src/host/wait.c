@@ -60,6 +60,15 @@ static bool is_fault(int signal_number)
            signal_number == SIGABRT;
 }
 
+/* The block that a crashed chip left, line by line. */
+static void tell_block(char *block)
+{
+    for (char *line = block, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        *end = '\0';
+        tl_log_error("[CRASH] %s", line);
+    }
+}
+
 /* The chip is gone. What it still wrote about itself says more than the way it ended. */
 static void settle_dead(struct tl_run *run)
 {
@@ -105,12 +114,14 @@ static void settle(struct tl_run *run, enum tl_chip_event event, int code, const
     if (tl__chip_copy_out(w->chip, &run->end, run->status, sizeof(run->end)) != 0)
         memset(&run->end, 0, sizeof(run->end));
     run->end.message[sizeof(run->end.message) - 1] = '\0';
+    run->end.block[sizeof(run->end.block) - 1] = '\0';
     if (event == TL_CHIP_DEAD)
         settle_dead(run);
     else if (event != TL_CHIP_TIMEOUT)
         settle_done(run, code);
     else
         settle_timeout(run, watchdog);
+    tell_block(run->end.block);
     /* A kernel that hangs holds a thread of the chip: a process can be replaced, a thread cannot. */
     run->stuck = event == TL_CHIP_STUCK || run->code == TL_EHANG;
     if (run->stuck && w->opts.mode == TL_DEVICE_THREAD)

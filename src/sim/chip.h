@@ -103,5 +103,8 @@ int tl__chip_find_beside(const char *const *candidates, char *path, size_t size)
 /* What `tasklens-chip` does: takes memory, bells and mailbox from the descriptors that its parent left open and serves.
  * Returns the process's exit code; `*ret_error` is static text or NULL. */
 int tl__chip_main(int argc, char **argv, const char **ret_error);
+/* For that program's own _exit(): the call `called` of a kernel or an orchestration is reported as a crash is, and the
+ * caller then ends the process. Nothing between runs. */
+void tl__chip_exit(const char *called, int code);
 
 #endif

@@ -79,3 +79,8 @@ int tl__chip_main(int argc, char **argv, const char **ret_error)
     tl__crash_install(&server.memory);
     return tl__serve(&server) == 0 ? 0 : 3;
 }
+
+void tl__chip_exit(const char *called, int code)
+{
+    tl__crash_exit(called, code);
+}

@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/crash.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 #include <tasklens/error.h>
 
 #include "base/env.h"
+#include "base/text.h"
 #include "device/device.h"
 #include "wire/launch.h"
 
 #define STACK_BYTES (64u * 1024u)
+/* An address without memory so little below the stack pointer lies behind the stack's end. */
+#define STACK_REACH (UINT64_C(1) << 20)
+#define STACK_ABOVE UINT64_C(4096)
 
-/* One chip a process, so plain statics do. `status` is set between launches and read in the handler. */
+/* One chip a process, so plain statics do. All but `status` are set between launches, and K2 publishes them. */
 static struct tl_devmem crash_memory;
+static struct {
+    uint64_t base, end; /* of its code and data in this process; 0: none */
+    char name[64];
+} crash_object;
 static tl_au64 crash_status;
+static tl_au32 crash_taken; /* K3: 1: a thread is reporting */
 
 static const struct {
     int number;
@@ -42,136 +56,185 @@ const char *tl__signal_name(int signal_number)
     return "a signal";
 }
 
-/* Appends to `text`, which has room for `size` bytes and ends with a zero. Safe in a signal handler. */
-static void put(char *text, size_t size, const char *more)
-{
-    size_t at = strlen(text);
+/* ---- what a signal says ---- */
 
-    while (*more != '\0' && at + 1 < size)
-        text[at++] = *more++;
-    text[at] = '\0';
+struct registers {
+    uint64_t code, stack; /* 0: unknown */
+    uint8_t access;       /* enum tl_access */
+};
+
+static struct registers read_registers(const ucontext_t *context)
+{
+    struct registers r = {0, 0, TL_ACCESS_UNKNOWN};
+
+#if defined(__x86_64__)
+    const greg_t *g = context->uc_mcontext.gregs;
+
+    r.code = (uint64_t)g[REG_RIP];
+    r.stack = (uint64_t)g[REG_RSP];
+    if (g[REG_TRAPNO] == 14) /* a page fault: bit 1 of its code says write, bit 4 a fetch of code */
+        r.access = (g[REG_ERR] & 16) != 0 ? TL_ACCESS_JUMP : (g[REG_ERR] & 2) != 0 ? TL_ACCESS_WRITE : TL_ACCESS_READ;
+#elif defined(__aarch64__)
+    r.code = context->uc_mcontext.pc;
+    r.stack = context->uc_mcontext.sp;
+#else
+    (void)context;
+#endif
+    return r;
 }
 
-static void put_hex(char *text, size_t size, uint64_t value)
+static const char *how(int signal_number, int code)
 {
-    char digits[19] = "0x";
-    unsigned n = 2;
+    if (signal_number == SIGABRT)
+        return "abort() was called";
+    if (code <= 0)
+        return "the signal was sent, by raise() or by another process";
+    if (signal_number == SIGILL)
+        return "an instruction that this processor does not have, or a trap that the compiler put there";
+    if (signal_number == SIGFPE)
+        return code == FPE_INTDIV   ? "an integer division by zero, or one whose result does not fit"
+               : code == FPE_INTOVF ? "an integer overflow"
+                                    : "an arithmetic exception";
+    return NULL;
+}
 
-    for (int shift = 60; shift >= 0; shift -= 4) {
-        unsigned digit = (unsigned)(value >> shift) & 15u;
+static struct tl_fault read_fault(int signal_number, const siginfo_t *info, const ucontext_t *context)
+{
+    struct registers r = read_registers(context);
+    struct tl_fault f = {.signal = tl__signal_name(signal_number), .how = how(signal_number, info->si_code)};
 
-        if (digit != 0 || n > 2 || shift == 0)
-            digits[n++] = "0123456789abcdef"[digit];
+    f.code = info->si_code > 0 ? r.code : 0;
+    f.access = r.access;
+    if (f.how == NULL) {
+        f.hidden = info->si_code == SI_KERNEL;
+        f.has_address = !f.hidden;
+        f.address = (uint64_t)(uintptr_t)info->si_addr;
+        f.overflow = signal_number == SIGSEGV && f.has_address && r.stack != 0 && f.address + STACK_REACH > r.stack &&
+                     f.address < r.stack + STACK_ABOVE;
     }
-    digits[n] = '\0';
-    put(text, size, digits);
-}
-
-static void put_dec(char *text, size_t size, uint64_t value)
-{
-    char digits[21];
-    unsigned n = sizeof(digits) - 1;
-
-    digits[n] = '\0';
-    do {
-        digits[--n] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
-    put(text, size, digits + n);
-}
-
-/* Says which argument's buffer the address lies in, or which one ends closest before it. */
-static void put_argument(char *text, size_t size, const struct tl_device_site *site, uint64_t address)
-{
-    uint64_t past = UINT64_MAX;
-    uint32_t closest = 0;
-
-    for (uint32_t i = 0; i < site->n_tensors; i++) {
-        const struct tl_tensor *t = &site->tensors[i];
-        const void *base = tl__dev_ptr(&crash_memory, t->buffer, t->buffer_bytes);
-        uint64_t offset = address - (uint64_t)(uintptr_t)base;
-
-        if (base == NULL || address < (uint64_t)(uintptr_t)base)
-            continue;
-        if (offset < t->buffer_bytes) {
-            put(text, size, ", inside the buffer of argument ");
-            put_dec(text, size, i);
-            return;
-        }
-        if (offset - t->buffer_bytes < past) {
-            past = offset - t->buffer_bytes;
-            closest = i;
-        }
+    if (f.code >= crash_object.base && f.code < crash_object.end) {
+        f.object = crash_object.name;
+        f.object_offset = f.code - crash_object.base;
     }
-    if (past == UINT64_MAX)
+    return f;
+}
+
+/* ---- the report ---- */
+
+/* Only the first thread reports. Others stop here: the first one's signal ends them with the process. */
+static void take_turn(void)
+{
+    uint32_t no = 0;
+
+    if (tl_cas_acq_rel(&crash_taken, &no, 1u)) /* K3: one thread goes on */
         return;
-    put(text, size, ", ");
-    put_dec(text, size, past);
-    put(text, size, " bytes past the buffer of argument ");
-    put_dec(text, size, closest);
+    for (;;)
+        (void)pause();
 }
 
-/* "in kernel "add" of task r0t2 on AIV core 24" */
-static void put_site(char *text, size_t size, const struct tl_device_site *site)
-{
-    put(text, size, " in kernel \"");
-    put(text, size, site->kernel);
-    put(text, size, "\" of task r");
-    put_dec(text, size, site->task >> 32);
-    put(text, size, "t");
-    put_dec(text, size, site->task & UINT32_MAX);
-    put(text, size, site->core_type == TL_AIC ? " on AIC core " : " on AIV core ");
-    put_dec(text, size, site->core);
-}
-
-/*
- * Only stores to mapped memory and calls that are safe in a handler. The first fatal code wins: a second crash, of
- * another thread, finds the code set and adds nothing. Afterwards the signal's default action ends the process, because
- * SA_RESETHAND has put it back and returning repeats the fault.
- */
-static void on_crash(int signal_number, siginfo_t *info, void *context)
+/* Only stores to mapped memory and calls that are safe in a handler. */
+static void report(const struct tl_fault *fault)
 {
     uint64_t addr = tl_load_acq(&crash_status); /* K1: pairs with K2 in tl__crash_set_status */
-    struct tl_device_site site;
-    bool in_kernel = tl__device_site(&site);
     struct tl_run_status *status = addr ? tl__dev_ptr(&crash_memory, addr, sizeof(*status)) : NULL;
     uint32_t none = 0;
 
-    (void)context;
-    if (status != NULL && tl_cas_acq_rel(&status->code, &none, (uint32_t)-TL_ECRASH)) { /* first code wins */
-        status->message[0] = '\0';
-        put(status->message, sizeof(status->message), tl__signal_name(signal_number));
-        if (info->si_code == SI_KERNEL) {
-            put(status->message, sizeof(status->message), " at an address that no pointer can have");
-        } else if (signal_number != SIGABRT) {
-            put(status->message, sizeof(status->message), " at address ");
-            put_hex(status->message, sizeof(status->message), (uint64_t)(uintptr_t)info->si_addr);
-        }
-        if (in_kernel)
-            put_site(status->message, sizeof(status->message), &site);
-        else
-            put(status->message, sizeof(status->message), ", outside of any kernel");
-        if (in_kernel && info->si_code != SI_KERNEL && (signal_number == SIGSEGV || signal_number == SIGBUS))
-            put_argument(status->message, sizeof(status->message), &site, (uint64_t)(uintptr_t)info->si_addr);
-    }
+    if (status != NULL && tl_cas_acq_rel(&status->code, &none, (uint32_t)-TL_ECRASH)) /* first code wins */
+        tl__device_describe(fault, status);
+}
+
+/* Afterwards the signal's default action ends the process: returning repeats the fault. A fault in here does so at
+ * once, because the signals are blocked meanwhile. */
+static void on_crash(int signal_number, siginfo_t *info, void *context)
+{
+    struct tl_fault fault = read_fault(signal_number, info, context);
+
+    take_turn();
+    report(&fault);
+    (void)signal(signal_number, SIG_DFL);
     if (signal_number != SIGABRT && info->si_code <= 0)
         (void)raise(signal_number); /* sent by somebody: nothing would repeat it */
 }
 
+void tl__crash_exit(const char *called, int code)
+{
+    struct tl_fault fault = {0};
+    char text[40];
+    struct tl_text t = tl__text(text, sizeof(text));
+
+    if (tl_load_acq(&crash_status) == 0) /* K1: between runs */
+        return;
+    take_turn();
+    tl__text_put(&t, called);
+    tl__text_put(&t, code < 0 ? "(-" : "(");
+    tl__text_dec(&t, code < 0 ? (uint64_t) - (int64_t)code : (uint64_t)code);
+    tl__text_put(&t, ")");
+    fault.called = text;
+    report(&fault);
+    tl_store_rel(&crash_status, 0); /* K2: what ends the process next has nothing to add */
+}
+
+static void on_exit_called(int code, void *arg)
+{
+    (void)arg;
+    tl__crash_exit("exit", code);
+}
+
+/* ---- set-up ---- */
+
+void tl__crash_thread(void)
+{
+    const stack_t alternate = {.ss_sp = tl__reserve(STACK_BYTES), .ss_size = STACK_BYTES};
+
+    if (alternate.ss_sp != NULL) /* without it an overflow of the stack ends the chip unreported */
+        (void)sigaltstack(&alternate, NULL);
+}
+
 void tl__crash_install(const struct tl_devmem *memory)
 {
-    static uint8_t stack[STACK_BYTES];
-    const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
     struct sigaction action;
 
     crash_memory = *memory;
     memset(&action, 0, sizeof(action));
     action.sa_sigaction = on_crash;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | (int)SA_RESETHAND;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     (void)sigemptyset(&action.sa_mask);
-    (void)sigaltstack(&alternate, NULL);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        (void)sigaddset(&action.sa_mask, signals[i].number);
+    tl__crash_thread();
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         (void)sigaction(signals[i].number, &action, NULL);
+    (void)on_exit(on_exit_called, NULL);
+}
+
+static int find_end(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    if (info->dlpi_addr != crash_object.base)
+        return 0;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+
+        if (h->p_type == PT_LOAD && crash_object.base + h->p_vaddr + h->p_memsz > crash_object.end)
+            crash_object.end = crash_object.base + h->p_vaddr + h->p_memsz;
+    }
+    return 1;
+}
+
+void tl__crash_set_object(void *object)
+{
+    const struct link_map *map = NULL;
+    struct tl_text name = tl__text(crash_object.name, sizeof(crash_object.name));
+    const char *slash;
+
+    crash_object.base = crash_object.end = 0;
+    if (object == NULL || dlinfo(object, RTLD_DI_LINKMAP, &map) != 0 || map == NULL)
+        return;
+    slash = strrchr(map->l_name, '/');
+    tl__text_put(&name, slash != NULL ? slash + 1 : map->l_name);
+    crash_object.base = map->l_addr;
+    (void)dl_iterate_phdr(find_end, NULL);
 }
 
 void tl__crash_set_status(uint64_t status)

@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A chip in its own process that faults says where before it dies. The handler writes the run's status in device
- * memory, which outlives the process, and then lets the signal end the process as it would have.
+ * memory, which outlives the process, and then lets the signal end the process as it would have. A program that calls
+ * exit() ends the chip too, and is reported the same way.
  */
 #ifndef TL_SIM_CRASH_H
 #define TL_SIM_CRASH_H
 
 #include "wire/memory.h"
 
-/* Installs the handlers and this thread's signal stack. Called once, before any launch. */
+/* Installs the handlers and makes this thread ready for them. Called once, before any launch. */
 void tl__crash_install(const struct tl_devmem *memory);
+/* Gives the calling thread a stack of its own for the handlers, so that an overflow of its stack can be reported. The
+ * memory stays until the process ends. */
+void tl__crash_thread(void);
 /* Where the next crash is reported: address of a struct tl_run_status; 0: nowhere. */
 void tl__crash_set_status(uint64_t status);
-/* "SIGSEGV" and so on; "signal" for others. Static. */
+/* Whose code runs: `object` is dlopen's, open until the next call; NULL: none. */
+void tl__crash_set_object(void *object);
+/* The program called `called` ("_exit") with `code`: reported like a crash; then the caller ends the process. Nothing
+ * between runs. */
+void tl__crash_exit(const char *called, int code);
+/* "SIGSEGV" and so on; "a signal" for others. Static. */
 const char *tl__signal_name(int signal_number);
 
 #endif

@@ -66,8 +66,10 @@ static int launch(struct serving *s, const struct tl_mail *mail)
                      mail->handle);
         return TL_ECORRUPT;
     }
-    if (s->server->own_process)
+    if (s->server->own_process) {
+        tl__crash_set_object(s->objects[mail->handle]);
         tl__crash_set_status(launch_args->status);
+    }
     code = tl__runtime_run(s->device, mail->addr, s->programs[mail->handle]);
     if (s->server->own_process)
         tl__crash_set_status(0);
@@ -92,8 +94,11 @@ static void serve_mail(struct serving *s, struct tl_mail *mail)
 
 int tl__serve(const struct tl_server *server)
 {
-    const struct tl_device_opts opts = {
-        .arch = server->arch, .memory = server->memory, .bells = server->bells, .threads = server->threads};
+    const struct tl_device_opts opts = {.arch = server->arch,
+                                        .memory = server->memory,
+                                        .bells = server->bells,
+                                        .threads = server->threads,
+                                        .thread_begin = server->own_process ? tl__crash_thread : NULL};
     struct serving *s = tl__alloc(1, sizeof(*s));
     struct tl_mail *mail = tl__alloc(1, sizeof(*mail));
     int rc = TL_ENOMEM;

@@ -59,7 +59,9 @@ struct tl_run_status {
     uint64_t reserved1;
     /* Then one line of text for people. */
     char message[960];
+    /* After a crash: what is to be said of it, lines that end with a newline. Else empty. */
+    char block[3072];
 };
-_Static_assert(sizeof(struct tl_run_status) == 1024, "fixed layout");
+_Static_assert(sizeof(struct tl_run_status) == 4096, "fixed layout");
 
 #endif

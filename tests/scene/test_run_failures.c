@@ -53,18 +53,19 @@ static void a_kernel_that_faults(void **state)
             (void)snprintf(words, sizeof(words), "run crash --dump-args 2 --runtime %s --transport %s --out %s",
                            runtimes[r], transports[t], out);
             expect(3, words);
-            assert_non_null(strstr(message, "SIGSEGV at address 0x0 in kernel \"crash\" of task r0t2 on AIV core "));
+            assert_non_null(
+                strstr(message, "SIGSEGV at address 0x0 in kernel \"crash\", task r0t2 (0x0000000000000002)"));
             assert_null(strstr(output, "golden"));
             expect_recording(out, 5); /* the two tasks before it, and its own input */
         }
     expect(3, "run crash --set far=1"); /* an address that no pointer can have, unless a sanitizer moves the memory */
-    assert_non_null(strstr(message, "SIGSEGV at a"));
+    assert_non_null(strstr(message, "SIGSEGV "));
     /* Less far: 2^34 floats from the start of an output of 256 bytes. */
     (void)snprintf(command, sizeof(command), "sed 's/<< 42/<< 34/' '%s/examples/broken/crash.c' >'%s/far.c'",
                    TL_TEST_SOURCE_DIR, fixture_dir);
     assert_int_equal(system(command), 0);
     expect(3, "run far.c --set far=1");
-    assert_non_null(strstr(message, ", 68719476480 bytes past the buffer of argument 1"));
+    assert_non_null(strstr(message, ": a write 68719476480 bytes past the end of argument 1 (out float32[64])"));
 }
 
 /* The schedulers declare the hang: what waits for what, the partial output of what runs, and everything before. */

@@ -1,9 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tasklens-chip: a simulated chip as a process. Started by the library, never by hand. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <tasklens/error.h>
 
 #include "base/log.h"
 #include "sim/chip.h"
+
+/* What a program finds in place of the C library's: a kernel that ends the process is told of. */
+TL_API _Noreturn void _exit(int code)
+{
+    tl__chip_exit("_exit", code);
+    for (;;)
+        (void)syscall(SYS_exit_group, code);
+}
+
+TL_API _Noreturn void _Exit(int code)
+{
+    tl__chip_exit("_Exit", code);
+    _exit(code);
+}
 
 static void to_stderr(void *ctx, enum tl_log_level level, const char *line)
 {

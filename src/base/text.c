@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+
+struct tl_text tl__text(char *at, size_t size)
+{
+    at[0] = '\0';
+    return (struct tl_text){at, size, 0};
+}
+
+void tl__text_put(struct tl_text *t, const char *more)
+{
+    while (*more != '\0' && t->used + 1 < t->size) {
+        t->at[t->used + 1] = '\0'; /* first, so that the text is whole whenever its writer dies */
+        t->at[t->used++] = *more++;
+    }
+}
+
+void tl__text_dec(struct tl_text *t, uint64_t value)
+{
+    char digits[21];
+    unsigned n = sizeof(digits) - 1;
+
+    digits[n] = '\0';
+    do {
+        digits[--n] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    tl__text_put(t, digits + n);
+}
+
+void tl__text_hex(struct tl_text *t, uint64_t value, unsigned digits)
+{
+    char text[19] = "0x";
+    unsigned n = 2;
+
+    for (unsigned left = 16; left > 0; left--) {
+        unsigned digit = (unsigned)(value >> (left - 1) * 4) & 15u;
+
+        if (digit != 0 || n > 2 || left <= digits)
+            text[n++] = "0123456789abcdef"[digit];
+    }
+    text[n] = '\0';
+    tl__text_put(t, text);
+}

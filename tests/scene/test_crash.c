@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A kernel or an orchestration that dies, in each way there is: exit code 3, one block that says who did what to which
+ * argument, and a recording that has the crashed task's inputs and all that finished before.
+ */
+#include "scene/cli.h"
+
+static const char program[] = TL_TEST_BINARY_DIR "/tests/faults.so";
+
+struct way {
+    const char *name;
+    int way;
+    const char *signal, *cause; /* of the last line */
+};
+
+static const struct way ways[] = {
+    {"null", 0, "SIGSEGV at address 0x0 in ", ": a write through a null pointer"},
+    {"read", 1, "SIGSEGV at address 0x7000 in ", ": a read where no memory is"},
+    {"bus", 2, "SIGBUS at address 0x", ": a write "},
+    {"divide", 3, "SIGFPE in ", ": an integer division by zero"},
+    {"trap", 4, "SIGILL in ", ": an instruction that this processor does not have, or a trap"},
+    {"abort", 5, "SIGABRT in ", ": abort() was called"},
+    {"overflow", 6, "SIGSEGV at address 0x", ": the stack overflowed"},
+    {"raise", 9, "SIGSEGV in ", ": the signal was sent"},
+    {"jump", 10, "SIGSEGV at address 0x12345678 in ", ": a jump where no memory is"},
+    {"pointer", 11, "SIGSEGV in ", ": an access by an address that cannot be one"},
+};
+
+static const char *const runtimes[] = {"tensormap_and_ringbuffer", "host_build_graph"};
+
+static void expect_said(const char *text)
+{
+    if (strstr(message, text) == NULL)
+        fail_msg("no \"%s\" in: %s", text, message);
+}
+
+static void expect_shown(const char *text)
+{
+    if (strstr(output, text) == NULL)
+        fail_msg("no \"%s\" in: %s", text, output);
+}
+
+/* Finished tasks' outputs, the crashed task's inputs, and every payload as it was captured. */
+static void expect_recording(const char *out)
+{
+    char words[200];
+
+    (void)snprintf(words, sizeof(words), "dump --verify %s", out);
+    expect(0, words);
+    (void)snprintf(words, sizeof(words), "dump %s -t r0t1 -s after", out);
+    expect(0, words);
+    expect_shown("output");
+    (void)snprintf(words, sizeof(words), "dump %s -t r0t2 -s before", out);
+    expect(0, words);
+    expect_shown("input");
+    (void)snprintf(words, sizeof(words), "dump %s -t r0t2 -r output", out);
+    expect(0, words);
+    expect_shown("shown: 0 of");
+}
+
+static void in_a_kernel(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+        for (int r = 0; r < 2; r++) {
+            char words[700];
+
+            (void)snprintf(words, sizeof(words), "run %s --set way=%d --runtime %s -p %s --dump-args 2 --out k%zu-%d",
+                           program, ways[i].way, runtimes[r], (i + (size_t)r) % 2 ? "a5sim" : "a2a3sim", i, r);
+            expect(3, words);
+            expect_said(ways[i].signal);
+            expect_said("in kernel \"die\", task r0t2 (0x0000000000000002) on AIV core ");
+            expect_said(ways[i].cause);
+            expect_said("[CRASH] kernel \"die\", task r0t2 (0x0000000000000002) on AIV core ");
+            expect_shown("  tasks      2 retired in ");
+            expect_said("[CRASH] argument 1: out float32[64], buffer 0x");
+            (void)snprintf(words, sizeof(words), "k%zu-%d", i, r);
+            expect_recording(words);
+        }
+}
+
+static void in_the_orchestration(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+        for (int r = 0; r < 2; r++) {
+            char words[700], file[64];
+
+            (void)snprintf(words, sizeof(words),
+                           "run %s --set way=%d --set where=1 --runtime %s --dump-args 2 --out o%zu-%d", program,
+                           ways[i].way, runtimes[r], i, r);
+            expect(3, words);
+            expect_said(ways[i].signal);
+            expect_said("in the orchestration, after 3 submitted tasks");
+            expect_said(ways[i].cause);
+            expect_said("[CRASH] the orchestration, after 3 submitted tasks");
+            (void)snprintf(file, sizeof(file), "o%zu-%d/dfx_meta.json", i, r);
+            assert_int_equal(access(fixture_path(file), F_OK), 0);
+            (void)snprintf(file, sizeof(file), "o%zu-%d/args_dump/args_dump.json", i, r);
+            if (access(fixture_path(file), F_OK) != 0)
+                continue; /* an image: nothing had run */
+            (void)snprintf(words, sizeof(words), "dump --verify o%zu-%d", i, r);
+            expect(0, words);
+        }
+}
+
+static void by_exit(void **state)
+{
+    char words[700];
+
+    (void)state;
+    (void)snprintf(words, sizeof(words), "run %s --set way=7 --dump-args 2 --out exit", program);
+    expect(3, words);
+    expect_said("kernel \"die\" called exit(5), task r0t2 (0x0000000000000002) on AIV core ");
+    expect_recording("exit");
+    (void)snprintf(words, sizeof(words), "run %s --set way=8 --dump-args 2 --out exit-now", program);
+    expect(3, words);
+    expect_said("kernel \"die\" called _exit(-6), task r0t2");
+    expect_recording("exit-now");
+    (void)snprintf(words, sizeof(words), "run %s --set way=7 --set where=1", program);
+    expect(3, words);
+    expect_said("the orchestration called exit(5), after 3 submitted tasks");
+    (void)snprintf(words, sizeof(words), "run %s --set way=8 --set where=1", program);
+    expect(3, words);
+    expect_said("the orchestration called _exit(-6), after 3 submitted tasks");
+}
+
+/* On a matrix core, where the code is, and on each thread of the chip: all have a stack for the handler. */
+static void which_core_and_thread(void **state)
+{
+    char words[700];
+
+    (void)state;
+    (void)snprintf(words, sizeof(words), "run %s --set aic=1", program);
+    expect(3, words);
+    expect_said("in kernel \"die_aic\", task r0t2 (0x0000000000000002) on AIC core ");
+    expect_said("[CRASH] the code at faults.so+0x");
+    for (int threads = 1; threads <= 4; threads++)
+        for (int i = 0; i < 4; i++) {
+            (void)snprintf(words, sizeof(words), "run %s --set way=6 --sim-threads %d", program, threads);
+            expect(3, words);
+            expect_said(": the stack overflowed");
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_a_kernel),
+        cmocka_unit_test(in_the_orchestration),
+        cmocka_unit_test(by_exit),
+        cmocka_unit_test(which_core_and_thread),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+
+static void numbers(void **state)
+{
+    char memory[200];
+    struct tl_text t = tl__text(memory, sizeof(memory));
+
+    (void)state;
+    assert_string_equal(memory, "");
+    tl__text_dec(&t, 0);
+    tl__text_put(&t, " ");
+    tl__text_dec(&t, UINT64_MAX);
+    tl__text_put(&t, " ");
+    tl__text_hex(&t, 0, 1);
+    tl__text_put(&t, " ");
+    tl__text_hex(&t, 0x100000002, 16);
+    tl__text_put(&t, " ");
+    tl__text_hex(&t, UINT64_MAX, 1);
+    assert_string_equal(memory, "0 18446744073709551615 0x0 0x0000000100000002 0xffffffffffffffff");
+}
+
+static void what_does_not_fit_is_cut(void **state)
+{
+    char memory[8] = "xxxxxxx";
+    struct tl_text t = tl__text(memory, 5);
+
+    (void)state;
+    tl__text_put(&t, "abc");
+    tl__text_put(&t, "def");
+    tl__text_dec(&t, 7);
+    assert_string_equal(memory, "abcd");
+    assert_memory_equal(memory + 5, "xx", 2);
+    t = tl__text(memory, 1);
+    tl__text_put(&t, "a");
+    assert_string_equal(memory, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(what_does_not_fit_is_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
