@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records a second from publish to collected: one lane pushes metadata records through the real producer, the engine
- * consumes them, and the clock stops when the last one is in the journal. Prints both transports.
+ * consumes them, and the clock stops when the last one is in the journal. Then what a run costs the host beside that:
+ * the median of begin and quiesce over runs without records. Prints each transport.
  *
  *     bench_records [RECORDS [DIR]]        default: 2,000,000, /tmp
  */
@@ -38,6 +39,45 @@ static double run(enum fake_kind kind, uint32_t records, const char *dir, uint32
     return seconds;
 }
 
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+#define EMPTY_RUNS 21
+
+static void run_cost(struct fake_world *w, const char *dir, uint32_t epoch)
+{
+    double begin_us[EMPTY_RUNS], quiesce_us[EMPTY_RUNS];
+    const struct fake_script s = {0};
+    struct tl_run_config c = TL_RUN_CONFIG_INIT;
+
+    c.output_prefix = dir;
+    c.dump_args = 3;
+    for (unsigned i = 0; i < EMPTY_RUNS; i++) {
+        struct tl_run_result result = {0};
+        uint64_t t0 = tl__now_ns(), t1;
+
+        if (fake_begin(w, epoch + i, 1, &c, &s, NULL) < 0)
+            exit(1);
+        t1 = tl__now_ns();
+        fake_role_run(&w->roles[0], &w->chip);
+        begin_us[i] = (double)(t1 - t0) / 1e3;
+        t0 = tl__now_ns();
+        if (tl__engine_quiesce(w->engine, epoch + i, TL_FOREVER) < 0)
+            exit(1);
+        quiesce_us[i] = (double)(tl__now_ns() - t0) / 1e3;
+        if (tl__engine_export(w->engine, epoch + i, 0, &result, NULL) < 0)
+            exit(1);
+    }
+    qsort(begin_us, EMPTY_RUNS, sizeof(double), compare);
+    qsort(quiesce_us, EMPTY_RUNS, sizeof(double), compare);
+    printf("             an empty run: begin %.0f us, quiesce %.0f us\n", begin_us[EMPTY_RUNS / 2],
+           quiesce_us[EMPTY_RUNS / 2]);
+}
+
 int main(int argc, char **argv)
 {
     uint32_t records = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 2000000;
@@ -56,6 +96,7 @@ int main(int argc, char **argv)
             printf("%-12s run %u: %.3g records/s (%.0f ns a record)\n", fake_kind_name(kind), epoch, records / seconds,
                    seconds * 1e9 / records);
         }
+        run_cost(&w, dir, 4);
         fake_world_fini(&w);
     }
     snprintf(command, sizeof(command), "rm -rf %s", dir);

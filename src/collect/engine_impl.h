@@ -62,6 +62,7 @@ struct tl_hlane {
     /* writer: the writer; readers: the shard. */
     tl_au64 written_end; /* H1: the writer is done with payloads below; pairs with H2 in replenish */
     tl_au64 jobs_done;   /* H3: batches finished; pairs with H4 in consume */
+    uint64_t rung_end;   /* owner: the writer; watermark at its last ring */
 };
 
 struct tl_lane_run {

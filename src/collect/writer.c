@@ -138,7 +138,13 @@ static void extent_flush(struct tl_batch *batch, struct extent *x)
         if (batch->bin[i] + p.bytes > end)
             batch->bin[i] = TL_BIN_LOST(run->disk_code == TL_EDEVICE ? TL_DUMP_CAUSE_DEVICE_DEAD : TL_DUMP_CAUSE_DISK);
     }
-    tl_store_rel(&lane->written_end, x->arena + x->bytes); /* H1: pairs with H2 in replenish */
+    end = x->arena + x->bytes;
+    tl_store_rel(&lane->written_end, end); /* H1: pairs with H2 in replenish */
+    /* A device that waits for room goes on while the rest of a large batch is written. */
+    if (end - lane->rung_end >= lane->arena_bytes / 8) {
+        lane->rung_end = end;
+        tl__bell_ring(lane->shard->bell);
+    }
     x->bytes = 0;
 }
 
