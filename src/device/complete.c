@@ -33,7 +33,7 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
         if (tl_sub_acq_rel(&succ->waits, 1u) == 1) /* D1/D2 */
             tl__make_ready(s->device, s, succ);
     }
-    if (s->probe.on)
+    if (tl__probe_on(s))
         s->probe.expected += tl__probe_expected(&s->probe, slot);
     release_retained(s->device, slot);
     tl__hold_drop(slot);
@@ -43,7 +43,7 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
 /* The last part is done: record the outputs, then retire. False: the lane is parked. */
 static bool finish(struct tl_sched *s, struct tl_slot *slot)
 {
-    if (s->probe.on && tl__probe_task(s, slot, TL_WIRE_AFTER_COMPLETION) == TL_EAGAIN)
+    if (tl__probe_on(s) && tl__probe_task(s, slot, TL_WIRE_AFTER_COMPLETION) == TL_EAGAIN)
         return false;
     tl__retire(s, slot);
     return true;

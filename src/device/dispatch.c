@@ -130,7 +130,7 @@ static bool capture_inputs(struct tl_sched *s, struct tl_slot *slot)
     if (slot->captured)
         return true;
     slot->captured = true;
-    if (!s->probe.on || tl__probe_task(s, slot, TL_WIRE_BEFORE_DISPATCH) != TL_EAGAIN)
+    if (!tl__probe_on(s) || tl__probe_task(s, slot, TL_WIRE_BEFORE_DISPATCH) != TL_EAGAIN)
         return true;
     s->held[slot->shape] = slot;
     return false;

@@ -255,6 +255,12 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot);
 
 /* --- probe.c: the args dump's hooks in the task state machine -------------------------------------------------- */
 
+/* Whether this run records. Constant in a build without the probes (TASKLENS_DFX=OFF), so that their calls go. */
+static inline bool tl__probe_on(const struct tl_sched *s)
+{
+    return TASKLENS_DFX && s->probe.on;
+}
+
 int tl__probe_begin(struct tl_probe *p, const struct tl_device *d, uint32_t role);
 /* Records the task's arguments of one stage. 0 done; TL_EAGAIN parked: call tl__probe_resume later, nothing else
  * before. */

@@ -167,7 +167,7 @@ static int make_roles(struct tl_device *d)
         d->scheds[i].idx = i;
         d->scheds[i].device = d;
         tl_store_rlx(&d->scheds[i].deadline_ns, TL_FOREVER); /* relaxed: no other thread is in the run yet */
-        r = tl__probe_begin(&d->scheds[i].probe, d, i);
+        r = !TASKLENS_DFX ? 0 : tl__probe_begin(&d->scheds[i].probe, d, i);
     }
     return r;
 }

@@ -106,6 +106,8 @@ TL_API void tl__dump_tensor(struct tl_task_args *args, const struct tl_tensor *t
 {
     struct tl_tensor_arg *first = NULL;
 
+    if (!TASKLENS_DFX)
+        return;
     for (uint32_t i = 0; i < args->n_tensors; i++) {
         if (args->tensors[i].key != t)
             continue;
@@ -124,6 +126,8 @@ TL_API void tl__dump_scalar(struct tl_task_args *args, const void *lvalue)
 {
     struct tl_scalar_arg *first = NULL;
 
+    if (!TASKLENS_DFX)
+        return;
     for (uint32_t i = 0; i < args->n_scalars; i++) {
         if (args->scalars[i].key != lvalue)
             continue;
@@ -140,5 +144,5 @@ TL_API void tl__dump_scalar(struct tl_task_args *args, const void *lvalue)
 
 TL_API void tl__dump_task(struct tl_task_args *args)
 {
-    args->dump_all = true;
+    args->dump_all = TASKLENS_DFX; /* without the probes, marks are callable and do nothing */
 }

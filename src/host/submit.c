@@ -47,6 +47,9 @@ static int check_config(const struct tl_worker *w, const struct tl_run_config *c
                         c->task_window);
     if (c->heap_bytes > (UINT64_C(1) << 46))
         return tl__fail(reterr, TL_ERANGE, "a heap of %" PRIu64 " bytes is not possible", c->heap_bytes);
+    if (!TASKLENS_DFX && c->dump_args > 0)
+        return tl__fail(reterr, TL_ENOTSUP,
+                        "this build records nothing (TASKLENS_DFX=OFF); build it with TASKLENS_DFX=ON");
     if (c->dump_args > 0 && (c->output_prefix == NULL || c->output_prefix[0] == '\0'))
         return tl__fail(reterr, TL_EINVAL, "a run with diagnostics needs an output prefix: where they go");
     return 0;

@@ -160,6 +160,8 @@ static int interpret(const struct raw *raw)
 
     if (later != NULL)
         return tl__cmd_fail(COMMAND, "%s is not available yet in this version", later);
+    if (!TASKLENS_DFX && raw->dump_args > 0)
+        return tl__cmd_fail(COMMAND, "this build records nothing; --dump-args needs one with -DTASKLENS_DFX=ON");
     c->runtime = runtimes[raw->runtime];
     c->dump_args = (int)raw->dump_args;
     c->dump_hash_off = raw->hash == 1;
