@@ -412,7 +412,7 @@ static void check_hang(unsigned threads)
     h.program.n_kernels = TL_COUNT(spin_kernels);
     stall_log[0] = '\0';
     tl_store_rel(&release, 0u);
-    bare_open(&h.b, &(struct bare_opts){.threads = threads, .scheduler_timeout_ms = 100});
+    bare_open(&h.b, &(struct bare_opts){.threads = threads, .scheduler_timeout_ms = 1000});
     h.t = words(&h.b, 1);
     tl__log_set_sink(keep_line, NULL);
     assert_int_equal(tl__spawn("hang", hang_main, &h, &thread), 0);
