@@ -79,7 +79,7 @@ static void a_hang_is_declared(void **state)
 
         (void)snprintf(out, sizeof(out), "hang-%d", m);
         (void)snprintf(words, sizeof(words), "run spin --dump-args 2 --device-mode %s --out %s", modes[m], out);
-        expect_with("TASKLENS_SCHEDULER_TIMEOUT_MS=300", 3, words);
+        expect_with("TASKLENS_SCHEDULER_TIMEOUT_MS=1000", 3, words);
         assert_non_null(strstr(message, "[STALL] task r0t2"));
         assert_non_null(strstr(message, "tasklens run: no progress"));
         expect_recording(out, 6);
@@ -93,12 +93,13 @@ static void a_hang_is_declared(void **state)
 static void a_kernel_that_never_returns(void **state)
 {
     (void)state;
-    expect_with("TASKLENS_OP_EXECUTE_TIMEOUT_US=400000", 3, "run spin --dump-args 2 --out spin-op");
+    expect_with("TASKLENS_OP_EXECUTE_TIMEOUT_US=1500000", 3, "run spin --dump-args 2 --out spin-op");
     assert_non_null(strstr(message, "TASKLENS_OP_EXECUTE_TIMEOUT_US"));
     expect_recording("spin-op", 5);
-    expect_with("SIMPLER_STREAM_SYNC_TIMEOUT_MS=400", 3, "run spin");
+    expect_with("SIMPLER_STREAM_SYNC_TIMEOUT_MS=1500", 3, "run spin");
     assert_non_null(strstr(message, "TASKLENS_STREAM_SYNC_TIMEOUT_MS"));
-    expect_with("TASKLENS_OP_EXECUTE_TIMEOUT_US=400000", 3, "run spin --device-mode thread --dump-args 2 --out spin-t");
+    expect_with("TASKLENS_OP_EXECUTE_TIMEOUT_US=1500000", 3,
+                "run spin --device-mode thread --dump-args 2 --out spin-t");
     expect_recording("spin-t", 5);
 }
 

@@ -315,7 +315,7 @@ static void a_hang_costs_the_chip_or_the_worker(void **state)
     pid_t pid;
 
     (void)state;
-    setenv("TASKLENS_SCHEDULER_TIMEOUT_MS", "200", 1);
+    setenv("TASKLENS_SCHEDULER_TIMEOUT_MS", "1000", 1);
     w = open_worker(TL_DEVICE_PROCESS, NULL);
     l = load_example(w, "spin");
     for (int i = 0; i < 2; i++) {
@@ -423,7 +423,7 @@ static void an_idle_worker_uses_no_cpu(void **state)
     (void)state;
     assert_int_equal(tl_worker_load_linked(w, &add_program, &l, NULL), 0);
     finish(w, submit(w, l, out, 1, 2, "idle"), out, 1, 2);
-    usleep(50000); /* the last spins end */
+    usleep(300000); /* the last spins end */
     before = cpu_us();
     usleep(1000000);
     assert_true(cpu_us() - before < 2000);
