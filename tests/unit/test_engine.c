@@ -123,6 +123,35 @@ static void test_pipelined(void **state)
     fake_world_fini(&w);
 }
 
+static void all_roles(void *world)
+{
+    run_roles(world, 0);
+}
+
+/* Each run is exported while the next one records. */
+static void test_export_beside_a_run(void **state)
+{
+    (void)state;
+    for (enum fake_kind kind = 0; kind < FAKE_KINDS; kind++) {
+        struct fake_world w;
+        struct tl_run_config c[5];
+
+        fake_world_init(&w, kind, 2, MEMORY);
+        for (uint32_t epoch = 1; epoch <= 5; epoch++) {
+            struct tl_thread *device;
+
+            c[epoch - 1] = small_config(fresh_dir(), 2);
+            must_begin(&w, epoch, 4, &c[epoch - 1], &mixed);
+            assert_int_equal(tl__spawn("dev-all", all_roles, &w, &device), 0);
+            if (epoch > 1)
+                expect_whole_run(&w, epoch - 1, &c[epoch - 2], &mixed);
+            tl__join(device);
+        }
+        expect_whole_run(&w, 5, &c[4], &mixed);
+        fake_world_fini(&w);
+    }
+}
+
 static unsigned nothing_marked;
 
 static void count_nothing_marked(void *ctx, enum tl_log_level level, const char *line)
@@ -325,10 +354,18 @@ static void test_idle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),    cmocka_unit_test(test_tiny_pools), cmocka_unit_test(test_resident),
-        cmocka_unit_test(test_pipelined), cmocka_unit_test(test_levels),     cmocka_unit_test(test_chunks),
-        cmocka_unit_test(test_truncated), cmocka_unit_test(test_too_large),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_expected),  cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_tiny_pools),
+        cmocka_unit_test(test_resident),
+        cmocka_unit_test(test_pipelined),
+        cmocka_unit_test(test_export_beside_a_run),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_expected),
+        cmocka_unit_test(test_idle),
     };
 
     return fake_main("engine", tests, sizeof(tests) / sizeof(tests[0]));
