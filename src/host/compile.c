@@ -3,10 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +19,8 @@
 extern char **environ;
 
 #define OBJECT "program.so"
+#define TEMPORARY "tasklens-compile-"
+#define ATTEMPTS 16
 #define SUFFIX ".so"
 
 /* The headers: $TASKLENS_INCLUDE, an installation's, or this source tree's. Without any the compiler's own places. */
@@ -67,46 +71,113 @@ static int run_compiler(const char *compiler, const char *source, const char *ob
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int tl__compile(const char *source, char *ret_path, size_t size, struct tl_error *reterr)
+/* ---- The directory of a compiled program. Who uses it holds a lock on it, which dies with the process ---- */
+
+/* The lock on `dir` and its descriptor; -1 if another has it, or has just removed the directory. */
+static int lock_dir(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 &&
+        st.st_nlink > 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+/* Removes our user's directories in `tmp` whose processes are gone. */
+static void remove_stale(const char *tmp)
+{
+    const struct dirent *entry;
+    char path[4200];
+    DIR *d = opendir(tmp);
+
+    while (d != NULL && (entry = readdir(d)) != NULL) {
+        int lock;
+
+        if (strncmp(entry->d_name, TEMPORARY, strlen(TEMPORARY)) != 0 ||
+            (size_t)snprintf(path, sizeof(path), "%s/%s/" OBJECT, tmp, entry->d_name) >= sizeof(path))
+            continue;
+        path[strlen(path) - strlen("/" OBJECT)] = '\0';
+        lock = lock_dir(path);
+        if (lock < 0)
+            continue;
+        path[strlen(path)] = '/';
+        tl__compile_discard(path, lock);
+    }
+    if (d != NULL)
+        (void)closedir(d);
+}
+
+/* A new directory in `tmp`, locked. The lock's descriptor, or -1 with errno. */
+static int make_dir(const char *tmp, char *dir, size_t size)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        int lock;
+
+        if ((size_t)snprintf(dir, size, "%s/" TEMPORARY "XXXXXX", tmp) >= size) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        if (mkdtemp(dir) == NULL)
+            return -1;
+        lock = lock_dir(dir);
+        if (lock >= 0)
+            return lock; /* else another process took it for stale before it was locked */
+        errno = EAGAIN;
+    }
+    return -1;
+}
+
+int tl__compile(const char *source, char *ret_path, size_t size, int *ret_lock, struct tl_error *reterr)
 {
     const char *compiler = getenv("CC"), *tmp = getenv("TMPDIR");
     char dir[4000];
     struct stat st;
-    int rc;
+    int rc, err;
 
     if (stat(source, &st) != 0)
         return tl__fail(reterr, tl__code_of_errno(errno), "%s: %s", source, strerror(errno));
     if (compiler == NULL || compiler[0] == '\0')
         compiler = "cc";
-    if ((size_t)snprintf(dir, sizeof(dir), "%s/tasklens-XXXXXX", tmp != NULL && tmp[0] ? tmp : "/tmp") >= sizeof(dir) ||
-        mkdtemp(dir) == NULL)
+    if (tmp == NULL || tmp[0] == '\0')
+        tmp = "/tmp";
+    remove_stale(tmp);
+    *ret_lock = make_dir(tmp, dir, sizeof(dir));
+    if (*ret_lock < 0)
         return tl__fail(reterr, tl__code_of_errno(errno), "cannot make a directory for the compiled program in %s: %s",
-                        tmp != NULL && tmp[0] ? tmp : "/tmp", strerror(errno));
+                        tmp, strerror(errno));
     if ((size_t)snprintf(ret_path, size, "%s/" OBJECT, dir) >= size) {
         (void)rmdir(dir);
+        (void)close(*ret_lock);
         return tl__fail(reterr, TL_EINVAL, "the path of the compiled program is too long");
     }
     rc = run_compiler(compiler, source, ret_path);
     if (rc == 0)
         return 0;
-    tl__compile_discard(ret_path);
+    err = errno;
+    tl__compile_discard(ret_path, *ret_lock);
     if (rc < 0)
         return tl__fail(reterr, TL_ELOAD, "%s: cannot start the compiler \"%s\" (%s); CC can name another", source,
-                        compiler, strerror(errno));
+                        compiler, strerror(err));
     return tl__fail(reterr, TL_ELOAD, "%s does not compile: %s ended with code %d", source, compiler, rc);
 }
 
-void tl__compile_discard(const char *path)
+void tl__compile_discard(const char *path, int lock)
 {
-    char dir[4096];
+    char dir[4200];
     size_t n = strlen(path), tail = strlen("/" OBJECT);
 
-    if (n <= tail || n >= sizeof(dir))
-        return;
-    (void)unlink(path);
-    memcpy(dir, path, n - tail);
-    dir[n - tail] = '\0';
-    (void)rmdir(dir);
+    if (n > tail && n < sizeof(dir)) {
+        (void)unlink(path);
+        memcpy(dir, path, n - tail);
+        dir[n - tail] = '\0';
+        (void)rmdir(dir);
+    }
+    (void)close(lock); /* last: until here nobody else may take the directory for stale */
 }
 
 /* The directory of the bundled programs: the build tree's, or an installation's. */

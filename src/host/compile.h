@@ -9,13 +9,14 @@
 
 /*
  * Compiles `source` (one C file) with $CC, else cc, against the headers that belong to this program, into a shared
- * object in a directory of its own below $TMPDIR or /tmp. *ret_path: the object; end it with tl__compile_discard,
- * loaded or not. The compiler writes its messages to stderr, and the error that follows is one line. TL_ENOENT,
- * TL_ELOAD, TL_EIO.
+ * object in a directory of its own below $TMPDIR or /tmp. *ret_path: the object, *ret_lock: a descriptor that says that
+ * it is in use; end both with tl__compile_discard, loaded or not. What killed processes left of this kind is removed
+ * first. The compiler writes its messages to stderr, and the error that follows is one line. TL_ENOENT, TL_ELOAD,
+ * TL_EIO.
  */
-int tl__compile(const char *source, char *ret_path, size_t size, struct tl_error *reterr);
+int tl__compile(const char *source, char *ret_path, size_t size, int *ret_lock, struct tl_error *reterr);
 /* Removes the object and its directory. */
-void tl__compile_discard(const char *path);
+void tl__compile_discard(const char *path, int lock);
 
 /* Path of the bundled program `name`. TL_ENOENT: the message lists those that are there. */
 int tl__bundled(const char *name, char *ret_path, size_t size, struct tl_error *reterr);

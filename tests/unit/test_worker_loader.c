@@ -2,12 +2,14 @@
 /* A program's tables, checked entry by entry, and what stands in place of a program. */
 #include <stdarg.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -152,6 +154,7 @@ static void a_c_file_is_compiled_loaded_and_kept(void **state)
     struct tl_error err = {.msg = ""};
     uint64_t hash = 0;
     struct stat st;
+    int lock;
 
     (void)state;
     setenv("TASKLENS_INCLUDE", TL_TEST_SOURCE_DIR "/include", 1);
@@ -163,7 +166,7 @@ static void a_c_file_is_compiled_loaded_and_kept(void **state)
                "static const struct tl_kernel ks[] = {TL_KERNEL(0, \"k\", TL_AIV, k, TL_IN)};\n"
                "TL_PROGRAM(.name = \"tiny\", .kernels = ks, .n_kernels = 1, .orchestrate = o, .prepare = p);\n");
     (void)snprintf(source, sizeof(source), "%s/tiny.c", dir);
-    if (tl__compile(source, object_path, sizeof(object_path), &err) != 0)
+    if (tl__compile(source, object_path, sizeof(object_path), &lock, &err) != 0)
         fail_msg("%s", err.msg);
     if (tl__object_open(object_path, &object, &err) != 0)
         fail_msg("%s", err.msg);
@@ -180,7 +183,7 @@ static void a_c_file_is_compiled_loaded_and_kept(void **state)
     assert_non_null(strstr(err.msg, "changed after it was loaded"));
     assert_int_equal(stat(kept, &st), -1);
     tl__object_close(&object);
-    tl__compile_discard(object_path);
+    tl__compile_discard(object_path, lock);
     assert_int_equal(stat(object_path, &st), -1);
 }
 
@@ -188,17 +191,63 @@ static void a_c_file_that_does_not_compile_is_refused(void **state)
 {
     char source[300], object_path[4096];
     struct tl_error err;
+    int lock;
 
     (void)state;
     write_file("bad.c", "#error on purpose\n");
     (void)snprintf(source, sizeof(source), "%s/bad.c", dir);
-    assert_int_equal(tl__compile(source, object_path, sizeof(object_path), &err), TL_ELOAD);
+    assert_int_equal(tl__compile(source, object_path, sizeof(object_path), &lock, &err), TL_ELOAD);
     assert_non_null(strstr(err.msg, "bad.c does not compile"));
-    assert_int_equal(tl__compile("/nowhere/x.c", object_path, sizeof(object_path), &err), TL_ENOENT);
+    assert_int_equal(tl__compile("/nowhere/x.c", object_path, sizeof(object_path), &lock, &err), TL_ENOENT);
     setenv("CC", "/nowhere/cc", 1);
-    assert_int_equal(tl__compile(source, object_path, sizeof(object_path), &err), TL_ELOAD);
+    assert_int_equal(tl__compile(source, object_path, sizeof(object_path), &lock, &err), TL_ELOAD);
     assert_non_null(strstr(err.msg, "/nowhere/cc"));
     unsetenv("CC");
+}
+
+/* A process that is killed leaves its compiled program behind, and the next to compile one removes it; but not that of
+ * a process that lives, or what is not of this kind. */
+static void a_killed_process_leaves_no_compiled_program(void **state)
+{
+    char source[300], dead[4096] = "", living[4096], mine[4096], other[320];
+    int lock, living_lock, out[2], status;
+    pid_t pid;
+
+    (void)state;
+    setenv("TASKLENS_INCLUDE", TL_TEST_SOURCE_DIR "/include", 1);
+    setenv("TMPDIR", dir, 1);
+    write_file("empty.c", "int nothing;\n");
+    (void)snprintf(source, sizeof(source), "%s/empty.c", dir);
+    (void)snprintf(other, sizeof(other), "%s/tasklens-compile-mine", dir);
+    assert_int_equal(mkdir(other, 0777), 0);
+    (void)snprintf(other, sizeof(other), "%s/tasklens-compile-mine/notes", dir);
+    write_file("tasklens-compile-mine/notes", "keep\n");
+    assert_int_equal(tl__compile(source, living, sizeof(living), &living_lock, NULL), 0);
+    assert_int_equal(pipe(out), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (tl__compile(source, dead, sizeof(dead), &lock, NULL) != 0 || write(out[1], dead, sizeof(dead)) < 0)
+            _exit(1);
+        (void)raise(SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(read(out[0], dead, sizeof(dead)), sizeof(dead));
+    assert_int_equal(access(dead, F_OK), 0);
+
+    assert_int_equal(tl__compile(source, mine, sizeof(mine), &lock, NULL), 0);
+    assert_int_equal(access(dead, F_OK), -1);
+    *strrchr(dead, '/') = '\0';
+    assert_int_equal(access(dead, F_OK), -1);
+    assert_int_equal(access(living, F_OK), 0);
+    assert_int_equal(access(other, F_OK), 0);
+    tl__compile_discard(mine, lock);
+    tl__compile_discard(living, living_lock);
+    assert_int_equal(access(living, F_OK), -1);
+    assert_int_equal(close(out[0]), 0);
+    assert_int_equal(close(out[1]), 0);
+    unsetenv("TMPDIR");
 }
 
 static void output_directories_are_never_shared(void **state)
@@ -230,6 +279,7 @@ int main(void)
         cmocka_unit_test(what_is_no_program_says_so),
         cmocka_unit_test(a_c_file_is_compiled_loaded_and_kept),
         cmocka_unit_test(a_c_file_that_does_not_compile_is_refused),
+        cmocka_unit_test(a_killed_process_leaves_no_compiled_program),
         cmocka_unit_test(output_directories_are_never_shared),
     };
     char command[300];

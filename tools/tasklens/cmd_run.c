@@ -62,7 +62,7 @@ static int find_program(struct tl_run_session *s)
     int rc = 0;
 
     if (ends_with(program, ".c")) {
-        rc = tl__compile(program, s->path, sizeof(s->path), &err);
+        rc = tl__compile(program, s->path, sizeof(s->path), &s->compile_lock, &err);
         s->compiled = rc == 0;
     } else if (strchr(program, '/') != NULL || ends_with(program, ".so")) {
         if ((size_t)snprintf(s->path, sizeof(s->path), "%s", program) >= sizeof(s->path))
@@ -255,7 +255,7 @@ static int run_main(int argc, char **argv)
     poisoned = s.worker != NULL && tl__worker_poisoned(s.worker);
     tl_worker_close(s.worker);
     if (s.compiled)
-        tl__compile_discard(s.path);
+        tl__compile_discard(s.path, s.compile_lock);
     if (poisoned)
         _exit(TL_EXIT_DEVICE); /* a thread of ours is in a kernel that never returns */
     tl__data_destroy(s.data);

@@ -11,7 +11,8 @@
 struct tl_run_session {
     struct tl_run_options o;
     char path[4096]; /* of the shared object */
-    bool compiled;   /* path is ours to remove */
+    bool compiled;   /* path is ours to remove, with its lock */
+    int compile_lock;
     struct tl_worker *worker;
     struct tl_loaded *loaded;
     const struct tl_program *program;
