@@ -235,6 +235,17 @@ static int make_way(struct tl_worker *w, struct tl_error *reterr)
     return tl__worker_revive(w, reterr);
 }
 
+/* The mailbox may be closed before the monitor has buried the chip; then it is waited for, so as to tell how it ended.
+ */
+static int gone(struct tl_worker *w, int rc, struct tl_error *reterr)
+{
+    int signal_number;
+
+    (void)tl__chip_kill(w->chip);
+    return tl__fail(reterr, rc, "device %d is gone before the launch: it %s", w->opts.device_id,
+                    tl__chip_death(w->chip, &signal_number));
+}
+
 static int launch_run(struct tl_run *run, const int64_t *params, uint32_t n_params, enum tl_runtime_kind kind,
                       const struct tl_chip_rings *rings, struct tl_error *reterr)
 {
@@ -265,9 +276,7 @@ static int launch_run(struct tl_run *run, const int64_t *params, uint32_t n_para
         return rc;
     run->idle_from_ns = tl__now_ns();
     rc = tl__chip_launch(w->chip, run->launch, run->status, run->loaded->handle);
-    if (rc != 0)
-        return tl__fail(reterr, rc, "device %d is gone before the launch", w->opts.device_id);
-    return 0;
+    return rc == 0 ? 0 : gone(w, rc, reterr);
 }
 
 TL_API int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,

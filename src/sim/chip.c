@@ -295,8 +295,10 @@ int tl__chip_load(struct tl_chip *c, const char *path, const struct tl_program *
     mail->linked = linked;
     if (linked == NULL && (size_t)snprintf(mail->text, sizeof(mail->text), "%s", path) >= sizeof(mail->text))
         return tl__fail(reterr, TL_EINVAL, "the path of the program is too long");
-    if (!tl__chip_alive(c) || c->ops->send(c, mail) != 0)
+    if (!tl__chip_alive(c) || c->ops->send(c, mail) != 0) {
+        (void)tl__chip_kill(c); /* a closed mailbox is seen before the monitor knows how the chip died */
         return tl__fail(reterr, TL_EDEVICE, "device %d is gone: it %s", c->opts.device_id, c->death);
+    }
     c->loads_asked++;
     if (await(c, &c->loaded, c->loads_asked, NULL, TL_FOREVER) != TL_CHIP_DONE)
         return tl__fail(reterr, TL_EDEVICE, "the chip %s while it loaded %s", c->death, linked ? linked->name : path);

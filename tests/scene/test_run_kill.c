@@ -127,6 +127,38 @@ static void thread_mapped(void **state)
     kill_and_recover("thread", "mapped");
 }
 
+/* Each answer is one line, or a report that ends with the directory. */
+static void expect_line(int code, const char *words, const char *part)
+{
+    const char *end;
+
+    expect(code, words);
+    end = strchr(message, '\n');
+    if (end == NULL || end[1] != '\0' || strstr(message, part) == NULL)
+        fail_msg("tasklens %s: \"%s\" is not one line that says \"%s\"", words, message, part);
+}
+
+/* The chip dies while it loads the program: that is the device's failure, not a bad argument. */
+static void a_chip_that_dies_early(void **state)
+{
+    (void)state;
+    fixture_write_text(
+        "dies.c", "#include <signal.h>\n#include <stdio.h>\n#include <string.h>\n"
+                  "#include <tasklens/program.h>\n"
+                  "__attribute__((constructor)) static void die(void)\n"
+                  "{ char name[32] = \"\"; FILE *f = fopen(\"/proc/self/comm\", \"r\");\n"
+                  "  if (f == NULL) return;\n"
+                  "  if (fgets(name, sizeof name, f) && strncmp(name, \"tasklens-chip\", 13) == 0) raise(SIGKILL);\n"
+                  "  fclose(f); }\n"
+                  "static void k(const struct tl_kernel_args *a) { (void)a; }\n"
+                  "static void o(struct tl_orch *a, const struct tl_program_args *b) { (void)a; (void)b; }\n"
+                  "static int p(struct tl_data *d) { (void)d; return 0; }\n"
+                  "static const struct tl_kernel ks[] = {TL_KERNEL(0, \"k\", TL_AIV, k, TL_IN)};\n"
+                  "TL_PROGRAM(.name = \"dies\", .kernels = ks, .n_kernels = 1, .orchestrate = o, .prepare = p);\n");
+    expect_line(3, "run dies.c --dump-args 2 --out dies", "killed by SIGKILL while it loaded");
+    assert_int_equal(access(fixture_path("dies"), F_OK), -1);
+}
+
 static void without_a_journal_there_is_nothing_to_recover(void **state)
 {
     (void)state;
@@ -143,6 +175,7 @@ int main(void)
         cmocka_unit_test(process_mapped),
         cmocka_unit_test(thread_mapped),
         cmocka_unit_test(without_a_journal_there_is_nothing_to_recover),
+        cmocka_unit_test(a_chip_that_dies_early),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -122,8 +122,11 @@ static int set_up(struct tl_run_session *s)
         (void)tl__cmd_fail(COMMAND, "%s", err.msg);
         return rc == TL_EDEVICE ? TL_EXIT_DEVICE : TL_EXIT_USAGE;
     }
-    if (tl_worker_load(s->worker, s->path, &s->loaded, &err) != 0)
-        return tl__cmd_fail(COMMAND, "%s", err.msg);
+    rc = tl_worker_load(s->worker, s->path, &s->loaded, &err);
+    if (rc != 0) {
+        (void)tl__cmd_fail(COMMAND, "%s", err.msg);
+        return rc == TL_EDEVICE ? TL_EXIT_DEVICE : TL_EXIT_USAGE;
+    }
     s->program = tl_loaded_program(s->loaded);
     rc = make_data(s);
     if (rc == 0 && s->o.recording &&
