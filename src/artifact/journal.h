@@ -72,7 +72,8 @@ struct tl_journal_block {
 
 struct tl_journal_writer; /* made by tl__journal_create, ended by tl__journal_close */
 
-/* Creates DIR/run.journal (TL_EEXIST if it stands there) and writes the header. */
+/* Creates DIR/run.journal (TL_EEXIST if it stands there) and writes the header. While the writer lives it holds a lock
+ * (flock) on the file, so that nobody takes it for that of a dead process. */
 int tl__journal_create(const char *dir, const struct tl_journal_run *run, struct tl_journal_writer **ret_writer,
                        struct tl_error *reterr);
 /* One tl__append. 0: the block has reached the host's kernel and survives a kill of this process. TL_ENOSPC, TL_EIO:
@@ -101,7 +102,10 @@ struct tl_journal_reader; /* made by tl__journal_open, ended by tl__journal_read
 /* Opens `path` (the file itself). TL_ENOENT; TL_EPARSE: not a journal, or its header is damaged; TL_EVERSION: needs a
  * newer reader; TL_EIO; TL_ENOMEM. */
 int tl__journal_open(const char *path, struct tl_journal_reader **ret_reader, struct tl_error *reterr);
-/* The same over an image in memory, borrowed until the reader is closed, 8-byte aligned. `name` stands in messages. */
+/* True if `path` is the beginning of a journal's header and no more: its writer was killed before the first block, and
+ * nothing is lost with it. */
+bool tl__journal_unborn(const char *path);
+/* tl__journal_open over an image in memory, borrowed until the reader is closed, 8-byte aligned. `name` stands in messages. */
 int tl__journal_open_memory(const void *image, size_t size, const char *name, struct tl_journal_reader **ret_reader,
                             struct tl_error *reterr);
 /* The reader's. */

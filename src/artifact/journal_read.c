@@ -117,6 +117,21 @@ int tl__journal_open(const char *path, struct tl_journal_reader **ret_reader, st
     return code;
 }
 
+bool tl__journal_unborn(const char *path)
+{
+    char start[sizeof(struct tl_journal_header)], magic[sizeof(TL_JOURNAL_MAGIC) - 1];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = -1;
+
+    if (fd < 0)
+        return false;
+    n = read(fd, start, sizeof(start)); /* a regular file's bytes come at once */
+    (void)close(fd);
+    memcpy(magic, TL_JOURNAL_MAGIC, sizeof(magic));
+    return n >= 0 && (size_t)n < sizeof(start) &&
+           memcmp(start, magic, (size_t)n < sizeof(magic) ? (size_t)n : sizeof(magic)) == 0;
+}
+
 void tl__journal_reader_close(struct tl_journal_reader *r)
 {
     if (r == NULL)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "artifact/journal_format.h"
@@ -74,6 +75,7 @@ int tl__journal_create(const char *dir, const struct tl_journal_run *run, struct
         tl__free(w);
         return code;
     }
+    (void)flock(w->fd, LOCK_EX | LOCK_NB); /* new, so free; where a file system has no locks, nobody finds out */
     code = write_header(w);
     if (code != 0) {
         code = tl__fail(reterr, code, "%s: cannot write: %s", w->path, tl_strerror(code));

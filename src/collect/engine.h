@@ -68,9 +68,16 @@ int tl__engine_export(struct tl_engine *e, uint32_t epoch, uint64_t expected_dum
 /* Time in which any lane was parked so far (wire/parked.h), the open interval included; for watchdogs. Any thread. */
 uint64_t tl__engine_parked_ns(struct tl_engine *e, uint32_t epoch);
 
-/* `tasklens recover`: rebuilds the artifacts of DIR (a run's directory) from its run.journal. */
+/*
+ * `tasklens recover`: rebuilds the artifacts of DIR (a run's directory) from its run.journal and removes that. May be
+ * killed and done again. A run that was killed before its first record leaves no manifest; what an earlier run had
+ * recorded in the directory is then left alone. TL_ENOENT: no such directory, or neither journal nor recording in it;
+ * TL_EBUSY: the process that writes the journal lives; TL_EPARSE, TL_EVERSION: not a journal that this version reads; TL_EIO, TL_ENOSPC, TL_ENOMEM. The journal stays then.
+ */
 struct tl_recover_result {
     uint64_t buffers, records, payload_bytes, torn_bytes, payloads_missing;
+    bool complete; /* there is no journal, because the recording is whole: nothing was done */
+    bool corrupt;  /* torn_bytes are not a tail that was not written whole, but damaged */
 };
 int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct tl_error *reterr);
 

@@ -3,9 +3,11 @@
  * `tasklens recover`: the host was killed and left run.journal. Its blocks become the lists that the engine would have
  * had, and go through the same export.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -145,6 +147,25 @@ static int stream_export(const char *dir, struct recovered *rec, unsigned stream
     return r;
 }
 
+static bool has_file(const char *dir, const char *name)
+{
+    char path[1200];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    return access(path, F_OK) == 0;
+}
+
+/* Payloads whose records did not reach the journal: nothing names them. */
+static void drop_payloads(const char *dir)
+{
+    char path[1200];
+
+    (void)snprintf(path, sizeof(path), "%s/%s/%s", dir, TL_DUMP_DIR_NAME, TL_DUMP_BIN_NAME);
+    (void)unlink(path);
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_DUMP_DIR_NAME);
+    (void)rmdir(path);
+}
+
 static int rebuild(const char *dir, struct tl_journal_reader *reader, struct recovered *rec,
                    struct tl_recover_result *result, struct tl_error *reterr)
 {
@@ -153,8 +174,12 @@ static int rebuild(const char *dir, struct tl_journal_reader *reader, struct rec
     int r = read_all(reader, rec, reterr);
 
     meta_of(rec->run, &meta);
+    if (r == 0 && rec->all == NULL && has_file(dir, TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME))
+        return 0; /* an earlier run's: this one was killed before it came to clear the directory */
     for (unsigned i = 0; i < TL_STREAM_COUNT && r == 0; i++)
         r = stream_export(dir, rec, i, &scratch, &meta, result, reterr);
+    if (r == 0 && result->records == 0)
+        drop_payloads(dir);
     if (r == 0)
         r = tl__meta_write(dir, &meta, reterr);
     tl__scratch_fini(&scratch);
@@ -167,18 +192,15 @@ static int rebuild(const char *dir, struct tl_journal_reader *reader, struct rec
     return r;
 }
 
-int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct tl_error *reterr)
+static int recover_journal(const char *dir, const char *path, struct tl_recover_result *result, struct tl_error *reterr)
 {
     struct tl_journal_reader *reader = NULL;
     struct recovered *rec = tl__alloc(1, sizeof(*rec));
     const struct tl_journal_report *report;
-    char path[1200];
     int r;
 
-    memset(result, 0, sizeof(*result));
     if (rec == NULL)
         return tl__fail(reterr, TL_ENOMEM, "%s: out of memory", dir);
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME);
     r = tl__journal_open(path, &reader, reterr);
     if (r == 0) {
         rec->run = tl__journal_run(reader);
@@ -186,10 +208,53 @@ int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct
         report = tl__journal_report(reader);
         result->buffers = report->blocks;
         result->torn_bytes = report->bytes_dropped;
+        result->corrupt = report->corrupt;
     }
     tl__journal_reader_close(reader);
     tl__free(rec);
+    return r;
+}
+
+/* The journal's descriptor with its lock, which the run holds while it lives, and a recovery while it works. */
+static int lock_journal(const char *path, struct tl_error *reterr)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return tl__fail(reterr, tl__code_of_errno(errno), "%s: cannot open: %s", path, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return fd;
+    (void)close(fd);
+    return tl__fail(reterr, TL_EBUSY, "%s: its run is not over: the process that writes it lives", path);
+}
+
+int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct tl_error *reterr)
+{
+    char path[1200];
+    struct stat st;
+    int r = 0, lock;
+
+    memset(result, 0, sizeof(*result));
+    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+        return tl__fail(reterr, TL_ENOENT, "%s: no such directory", dir);
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME);
+    if (stat(path, &st) != 0) {
+        /* dfx_meta.json is the last that a run writes, and the manifest is all that foreign runs have. */
+        result->complete = has_file(dir, TL_META_NAME) || has_file(dir, TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME);
+        return result->complete ? 0 : tl__fail(reterr, TL_ENOENT, "%s: no %s in it", dir, TL_JOURNAL_NAME);
+    }
+    lock = lock_journal(path, reterr);
+    if (lock < 0)
+        return lock;
+    if (tl__journal_unborn(path)) {
+        result->torn_bytes = (uint64_t)st.st_size;
+        if (!has_file(dir, TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME))
+            drop_payloads(dir);
+    } else {
+        r = recover_journal(dir, path, result, reterr);
+    }
     if (r == 0 && unlink(path) < 0)
         r = tl__fail(reterr, TL_EIO, "%s: the artifacts are rebuilt, but the journal cannot be removed", path);
+    (void)close(lock);
     return r;
 }

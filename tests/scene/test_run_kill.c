@@ -138,6 +138,77 @@ static void expect_line(int code, const char *words, const char *part)
         fail_msg("tasklens %s: \"%s\" is not one line that says \"%s\"", words, message, part);
 }
 
+static void without_a_journal_there_is_nothing_to_recover(void **state)
+{
+    (void)state;
+    expect_line(2, "recover /nowhere", "no such directory");
+    expect(2, "recover");
+    expect_line(2, "recover .", "no run.journal in it");
+    fixture_write_text("file", "");
+    expect_line(2, "recover file", "no such directory");
+    assert_int_equal(mkdir(fixture_path("foreign"), 0777), 0);
+    fixture_write_text("foreign/run.journal", "something else\n");
+    expect_line(2, "recover foreign", "not a journal");
+    assert_int_equal(size_of("foreign", "run.journal"), 15);
+}
+
+/* What is whole stays as it is, however often it is recovered. */
+static void a_whole_recording_is_left_alone(void **state)
+{
+    struct stat before, after;
+
+    (void)state;
+    expect(0, "run vector_add --dump-args 2 --out whole");
+    assert_int_equal(stat(fixture_path("whole/args_dump/args_dump.json"), &before), 0);
+    for (int i = 0; i < 2; i++) {
+        expect(0, "recover whole");
+        assert_non_null(strstr(output, "nothing to recover"));
+        assert_string_equal(message, "");
+    }
+    assert_int_equal(stat(fixture_path("whole/args_dump/args_dump.json"), &after), 0);
+    assert_int_equal(after.st_ino, before.st_ino);
+    assert_int_equal(after.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
+}
+
+/* A run that lives is not recovered; `dump` and `recover` say what to do, on the run and on the directory above it. */
+static void a_run_that_lives_is_not_recovered(void **state)
+{
+    pid_t pid = start("process", "mapped", "above/run");
+    int status;
+
+    (void)state;
+    for (int i = 0; i < 2000 && size_of("above/run", "run.journal") < 20000; i++)
+        usleep(10000);
+    expect_line(2, "recover above/run", "its run is not over");
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    expect_line(2, "dump above/run", "`tasklens recover above/run`");
+    expect_line(2, "dump above", "`tasklens recover above/run`");
+    expect_line(2, "recover above", "`tasklens recover above/run`");
+    expect(0, "recover above/run");
+    expect(0, "dump --verify above/run");
+    expect(0, "recover above/run");
+    assert_non_null(strstr(output, "nothing to recover"));
+}
+
+/* Killed before the journal's header was whole: nothing had been recorded, and an earlier recording is not touched. */
+static void a_run_that_had_not_begun(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(fixture_path("unborn"), 0777), 0);
+    fixture_write_text("unborn/run.journal", "TLJOU");
+    expect(2, "run vector_add --dump-args 2 --out unborn");
+    expect(0, "recover unborn");
+    assert_non_null(strstr(output, "recovered  0 records"));
+    assert_non_null(strstr(output, "torn       5 bytes"));
+    expect(0, "run vector_add --dump-args 2 --out unborn");
+    fixture_write_text("unborn/run.journal", "");
+    expect(0, "recover unborn");
+    expect(0, "dump --verify unborn");
+    expect(0, "run vector_add --dump-args 2 --out unborn");
+}
+
 /* The chip dies while it loads the program: that is the device's failure, not a bad argument. */
 static void a_chip_that_dies_early(void **state)
 {
@@ -159,15 +230,6 @@ static void a_chip_that_dies_early(void **state)
     assert_int_equal(access(fixture_path("dies"), F_OK), -1);
 }
 
-static void without_a_journal_there_is_nothing_to_recover(void **state)
-{
-    (void)state;
-    expect(2, "recover /nowhere");
-    expect(2, "recover");
-    expect(2, "recover .");
-    assert_non_null(strstr(message, "journal"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +237,9 @@ int main(void)
         cmocka_unit_test(process_mapped),
         cmocka_unit_test(thread_mapped),
         cmocka_unit_test(without_a_journal_there_is_nothing_to_recover),
+        cmocka_unit_test(a_whole_recording_is_left_alone),
+        cmocka_unit_test(a_run_that_lives_is_not_recovered),
+        cmocka_unit_test(a_run_that_had_not_begun),
         cmocka_unit_test(a_chip_that_dies_early),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

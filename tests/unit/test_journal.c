@@ -312,6 +312,34 @@ static void damaged_headers_are_refused(void **state)
     assert_int_equal(tl__journal_open(fixture_dir, &r, &err), TL_EIO);
 }
 
+/* What a writer leaves that is killed in the middle of the header is told from a damaged journal. */
+static void a_beginning_of_a_header_is_known(void **state)
+{
+    struct tl_journal_writer *w;
+    struct tl_journal_run run;
+    size_t size;
+    char *bytes;
+
+    (void)state;
+    run = test_run();
+    assert_int_equal(tl__journal_create(fixture_dir, &run, &w, NULL), 0);
+    tl__journal_close(w, false);
+    bytes = fixture_read(TL_JOURNAL_NAME, &size);
+    assert_false(tl__journal_unborn(fixture_path(TL_JOURNAL_NAME)));
+    for (size_t n = 0; n < size; n += n < 20 ? 1 : 97) {
+        fixture_write("cut", bytes, n);
+        assert_true(tl__journal_unborn(fixture_path("cut")));
+        if (n == 0)
+            continue;
+        bytes[0] ^= 1;
+        fixture_write("cut", bytes, n);
+        bytes[0] ^= 1;
+        assert_false(tl__journal_unborn(fixture_path("cut")));
+    }
+    assert_false(tl__journal_unborn(fixture_path("absent")));
+    free(bytes);
+}
+
 static void wrong_blocks_are_refused(void **state)
 {
     struct tl_journal_writer *w = create();
@@ -383,6 +411,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(any_changed_byte_is_found, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_consistent_lie_is_found, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(damaged_headers_are_refused, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_beginning_of_a_header_is_known, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(wrong_blocks_are_refused, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_failed_append_is_cut_off, fixture_setup, fixture_teardown),
     };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tasklens recover: the artifacts of a run whose host was killed, from its journal. */
+#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "collect/engine.h"
@@ -17,14 +19,52 @@ static void to_stderr(void *ctx, enum tl_log_level level, const char *line)
         (void)fprintf(stderr, "tasklens recover: %s\n", line);
 }
 
+/* A directory of several runs is not one of them: names one below that can be recovered. */
+static int fail_without_journal(const char *dir, const struct tl_error *err)
+{
+    char below[4200];
+    glob_t found;
+    int code;
+
+    if ((size_t)snprintf(below, sizeof(below), "%s/*/run.journal", dir) >= sizeof(below) ||
+        glob(below, 0, NULL, &found) != 0)
+        return tl__cmd_fail(COMMAND, "%s", err->msg);
+    *strrchr(found.gl_pathv[0], '/') = '\0';
+    code = tl__cmd_fail(COMMAND, "%s, but one in %s: `tasklens recover %s`", err->msg, found.gl_pathv[0],
+                        found.gl_pathv[0]);
+    globfree(&found);
+    return code;
+}
+
+static void report(const struct tl_recover_result *result, const char *dir)
+{
+    if (result->complete) {
+        printf("complete   there is no journal, and the recording is whole: nothing to recover\n");
+    } else {
+        printf("recovered  %" PRIu64 " records in %" PRIu64 " buffers, %" PRIu64 " bytes of payload\n", result->records,
+               result->buffers, result->payload_bytes);
+        if (result->corrupt)
+            printf("damaged    %" PRIu64 " bytes at the journal's end do not agree with their checksums\n",
+                   result->torn_bytes);
+        else if (result->torn_bytes != 0)
+            printf("torn       %" PRIu64 " bytes at the journal's end belong to a buffer that was not written whole\n",
+                   result->torn_bytes);
+        if (result->payloads_missing != 0)
+            printf("missing    %" PRIu64 " payloads are not, or not whole, in args.bin\n", result->payloads_missing);
+    }
+    if (result->complete || result->records != 0)
+        printf("next       tasklens dump %s\n", dir);
+    printf("%s\n", dir);
+}
+
 static int recover_main(int argc, char **argv)
 {
     const struct tl_opts opts = {
         .command = COMMAND,
         .synopsis = "DIR",
         .about = "Rebuilds the recording of a run that was killed from the journal in its directory.",
-        .after = "Exit codes: 0 everything that reached the host is there; 2 no journal, or not readable;\n"
-                 "4 rebuilt, but something that was announced is missing.",
+        .after = "Exit codes: 0 everything that reached the host is there, or was already; 2 no journal and no\n"
+                 "recording, or not readable; 4 rebuilt, but damaged, or something that was announced is missing.",
         .max_words = 1,
     };
     struct tl_recover_result result = {0};
@@ -39,18 +79,13 @@ static int recover_main(int argc, char **argv)
         return tl__cmd_fail(COMMAND, "which directory? It holds a run.journal");
     tl__log_set_sink(to_stderr, NULL);
     rc = tl__engine_recover(dir, &result, &err);
-    if (rc != 0 && rc != TL_ELOST)
+    if (rc == TL_ENOENT)
+        return fail_without_journal(dir, &err);
+    if (rc != 0)
         return tl__cmd_fail(COMMAND, "%s", err.msg);
-    printf("recovered  %" PRIu64 " records in %" PRIu64 " buffers, %" PRIu64 " bytes of payload\n", result.records,
-           result.buffers, result.payload_bytes);
-    if (result.torn_bytes != 0)
-        printf("torn       %" PRIu64 " bytes at the journal's end belong to a buffer that was not written whole\n",
-               result.torn_bytes);
-    if (result.payloads_missing != 0)
-        printf("missing    %" PRIu64 " payloads are not, or not whole, in args.bin\n", result.payloads_missing);
-    printf("next       tasklens dump %s\n%s\n", dir, dir);
+    report(&result, dir);
     rc = tl__cmd_finish(COMMAND);
-    return rc == TL_EXIT_OK && result.payloads_missing != 0 ? TL_EXIT_INCOMPLETE : rc;
+    return rc == TL_EXIT_OK && (result.payloads_missing != 0 || result.corrupt) ? TL_EXIT_INCOMPLETE : rc;
 }
 
 const struct tl_cmd tl__cmd_recover = {COMMAND, "Rebuild the recording of a run that was killed", recover_main};
