@@ -52,7 +52,7 @@ struct tl_run_status {
     tl_au32 code;  /* first fatal code as -TL_E..., 0: none. One CAS wins */
     tl_au32 epoch; /* of the run that this describes */
     uint32_t reserved0;
-    tl_au64 submitted, retired; /* tasks, while running: for progress lines */
+    tl_au64 submitted, retired; /* tasks; while running the device's last look, a tenth of a second old at most */
     uint64_t wall_ns;           /* launch to completion */
     uint64_t parked_ns;         /* union over the lanes */
     uint64_t expected_dump;     /* dump records that retired tasks, level and marks call for */

@@ -12,6 +12,9 @@
 #include <tasklens/recording.h>
 #include <tasklens/worker.h>
 
+#include "base/env.h"
+#include "host/worker_impl.h"
+
 #define N 4096u
 
 /* ---- A program linked into this test: out = in + add, in TASKS tasks ---- */
@@ -60,6 +63,40 @@ static const struct tl_program add_program = {.struct_size = sizeof(add_program)
                                               .n_params = 1,
                                               .orchestrate = add_orchestrate,
                                               .prepare = add_prepare};
+
+/* ---- Another, whose tasks take their time ---- */
+
+enum { SLOW_TASKS = 128 };
+
+static void slow_kernel(const struct tl_kernel_args *k)
+{
+    usleep(20000);
+    TL_DATA(k, 0, float)[0] = 1.0f;
+}
+
+static void slow_orchestrate(struct tl_orch *o, const struct tl_program_args *in)
+{
+    TL_SCOPE (o) {
+        for (uint32_t at = 0, count = 1; at < SLOW_TASKS; at++) {
+            struct tl_task_args args = TL_TASK_ARGS_INIT;
+            struct tl_tensor to;
+
+            if (tl_view(&in->tensors[0], &at, &count, &to) != 0)
+                tl_orch_fail(o, "impossible view");
+            tl_add_output(&args, &to);
+            tl_submit_aiv(o, 0, &args);
+        }
+    }
+}
+
+static const struct tl_kernel slow_kernels[] = {TL_KERNEL(0, "slow", TL_AIV, slow_kernel, TL_OUT)};
+static const struct tl_program slow_program = {.struct_size = sizeof(slow_program),
+                                               .api_version = TL_PROGRAM_API,
+                                               .name = "slow",
+                                               .kernels = slow_kernels,
+                                               .n_kernels = 1,
+                                               .orchestrate = slow_orchestrate,
+                                               .prepare = add_prepare};
 
 /* ---- Help ---- */
 
@@ -341,6 +378,38 @@ static void a_hang_costs_the_chip_or_the_worker(void **state)
     unsetenv("TASKLENS_SCHEDULER_TIMEOUT_MS");
 }
 
+/* The host sees how far a run is, and its watchdogs count from the last time that it moved. */
+static void a_long_run_that_moves_is_left_alone(void **state)
+{
+    const struct tl_host_tensor tensor = {
+        .name = "out", .data = out, .shape = {N}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_OUT};
+    const struct tl_run_config config = config_for(0, NULL);
+    struct tl_loaded *l = NULL;
+    struct tl_run_result result;
+    struct tl_error err = {.msg = ""};
+    struct tl_worker *w;
+    struct tl_run *run;
+    uint64_t retired, submitted, seen = 0;
+
+    (void)state;
+    setenv("TASKLENS_OP_EXECUTE_TIMEOUT_US", "700000", 1); /* half of what it takes */
+    w = open_worker(TL_DEVICE_THREAD, NULL);
+    unsetenv("TASKLENS_OP_EXECUTE_TIMEOUT_US");
+    assert_int_equal(tl_worker_load_linked(w, &slow_program, &l, NULL), 0);
+    assert_int_equal(tl_worker_submit(w, l, &tensor, 1, NULL, 0, &config, &run, NULL), 0);
+    while (tl__run_settle(run, tl__now_ns() + 20000000) == TL_ETIMEDOUT) {
+        tl__run_progress(run, &retired, &submitted);
+        assert_true(retired <= submitted && submitted <= SLOW_TASKS);
+        seen += retired > 0 && retired < SLOW_TASKS;
+    }
+    if (tl_worker_wait(w, run, &result, &err) != 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(result.tasks, SLOW_TASKS);
+    assert_true(seen > 0);
+    assert_true(result.wall_ns > 700000000);
+    tl_worker_close(w);
+}
+
 static void closing_does_not_wait_for_a_run(void **state)
 {
     struct tl_worker *w = open_worker(TL_DEVICE_PROCESS, "mapped");
@@ -438,6 +507,7 @@ int main(void)
         cmocka_unit_test(with_copies_the_host_does_not_map_device_memory),
         cmocka_unit_test(a_worker_outlives_its_chip),
         cmocka_unit_test(a_hang_costs_the_chip_or_the_worker),
+        cmocka_unit_test(a_long_run_that_moves_is_left_alone),
         cmocka_unit_test(closing_does_not_wait_for_a_run),
         cmocka_unit_test(what_a_worker_refuses),
         cmocka_unit_test(an_idle_worker_uses_no_cpu),
