@@ -342,6 +342,9 @@ static void mention_others(const struct tl_found *found)
 {
     const size_t shown = 20;
 
+    if (found->cut_short != NULL)
+        fprintf(stderr, "tasklens dump: a newer run in %s was cut short or is not over; `tasklens recover %s`\n",
+                found->cut_short, found->cut_short);
     if (found->other_count == 0)
         return;
     fprintf(stderr, "tasklens dump: opening the newest, %s; also here:", found->path);

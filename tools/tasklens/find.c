@@ -24,7 +24,8 @@ struct search {
     const char *leaf, *file;
     struct candidate *list;
     size_t count, room;
-    char *journal; /* a directory with a journal and no manifest: a run that was killed */
+    char *journal; /* the newest directory with a journal and no manifest: a run that was killed, or lives */
+    struct timespec journal_made;
     bool out_of_memory;
 };
 
@@ -74,6 +75,20 @@ static void add(struct search *s, const char *dir, const struct stat *st)
         s->count++;
 }
 
+static bool later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+static void note_journal(struct search *s, const char *dir, const struct stat *st)
+{
+    if (s->journal != NULL && !later(&st->st_mtim, &s->journal_made))
+        return;
+    free(s->journal);
+    s->journal = strdup(dir);
+    s->journal_made = st->st_mtim;
+}
+
 /* Looks at `dir` and, where it is no recording itself, at what is below. Links are not followed: no cycles. */
 static void look(struct search *s, const char *dir, unsigned depth)
 {
@@ -85,8 +100,8 @@ static void look(struct search *s, const char *dir, unsigned depth)
         add(s, dir, &st);
         return;
     }
-    if (s->journal == NULL && has_file(dir, JOURNAL, &st))
-        s->journal = strdup(dir);
+    if (has_file(dir, JOURNAL, &st))
+        note_journal(s, dir, &st);
     d = depth < MAX_DEPTH ? opendir(dir) : NULL;
     if (d == NULL)
         return;
@@ -105,10 +120,8 @@ static int newer(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
 
-    if (x->made.tv_sec != y->made.tv_sec)
-        return x->made.tv_sec > y->made.tv_sec ? -1 : 1;
-    if (x->made.tv_nsec != y->made.tv_nsec)
-        return x->made.tv_nsec > y->made.tv_nsec ? -1 : 1;
+    if (later(&x->made, &y->made) || later(&y->made, &x->made))
+        return later(&x->made, &y->made) ? -1 : 1;
     return -strverscmp(x->dir, y->dir);
 }
 
@@ -176,6 +189,10 @@ static int search(const char *command, const char *word, struct search *s, struc
     prefix = strcmp(root, OUTPUTS) == 0 || strcmp(root, OUTPUTS "/") == 0 ? run_prefix(root, s->list[0].dir) : 0;
     if (take(s, prefix, &found) < 0)
         return tl__cmd_fail(command, "out of memory");
+    if (s->journal != NULL && later(&s->journal_made, &s->list[0].made)) {
+        found.cut_short = s->journal;
+        s->journal = NULL;
+    }
     *ret_found = found;
     return 0;
 }
@@ -215,5 +232,6 @@ void tl__found_fini(struct tl_found *found)
         free(found->others[i]);
     free(found->others);
     free(found->path);
+    free(found->cut_short);
     *found = (struct tl_found){0};
 }

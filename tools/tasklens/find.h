@@ -12,6 +12,7 @@ struct tl_found {
     char *path;    /* directory of the artifact: "outputs/x_default_20261130_120000/args_dump" */
     char **others; /* those that stand beside it, sorted; the last is NULL */
     size_t other_count;
+    char *cut_short; /* a run's directory below the same root, newer, with a journal and no recording; NULL: none */
 };
 
 /*
