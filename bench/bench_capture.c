@@ -16,6 +16,8 @@
 #include "device/internal.h"
 #include "wire/dump_record.h"
 
+#include "median.h"
+
 #define MEMORY_BYTES (UINT64_C(512) << 20)
 #define ARENA_BYTES (UINT64_C(64) << 20)
 #define RECORDS 256u
@@ -138,19 +140,6 @@ static void payload_make(struct rig *r, uint32_t n, uint32_t elements)
     r->slot.payload = p;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof(*values), compare);
-    return values[n / 2];
-}
-
 /* ns for one stretch of captures that fills about half of the arena. */
 static double stretch_capture(struct rig *r, unsigned times)
 {
@@ -199,8 +188,8 @@ static void measure_bytes(uint32_t elements, int rounds)
         }
         tl__free(r.slot.payload);
         rig_close(&r);
-        c[hash] = median(capture[hash], rounds);
-        m[hash] = median(copy[hash], rounds);
+        c[hash] = bench_median(capture[hash], rounds);
+        m[hash] = bench_median(copy[hash], rounds);
     }
     printf("%8llu KiB   memcpy %5.1f GB/s   capture %5.1f GB/s ratio %.2f   with hash %5.1f GB/s ratio %.2f\n",
            (unsigned long long)(bytes >> 10), (double)(bytes * times) / m[0], (double)(bytes * times) / c[0],
@@ -221,7 +210,7 @@ static void measure_records(int rounds)
         if (i >= 0)
             ns[i] = x / (tasks * 3);
     }
-    printf("metadata record (level 3, unmarked): %.0f ns\n", median(ns, rounds));
+    printf("metadata record (level 3, unmarked): %.0f ns\n", bench_median(ns, rounds));
     tl__free(r.slot.payload);
     rig_close(&r);
 }

@@ -12,6 +12,8 @@
 
 #include <tasklens/worker.h>
 
+#include "median.h"
+
 #define ELEMENTS 16u
 #define TILES 1024
 #define PER_SCOPE 64
@@ -99,13 +101,6 @@ static void run(struct tl_worker *w, struct tl_loaded *loaded, int64_t tasks, in
         die("run", &err);
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void measure(struct tl_worker *w, struct tl_loaded *loaded, int64_t tasks, int level, int rounds)
 {
     struct tl_run_result result = {0};
@@ -121,9 +116,8 @@ static void measure(struct tl_worker *w, struct tl_loaded *loaded, int64_t tasks
         if (system(command) != 0)
             exit(2);
     }
-    qsort(us, (size_t)rounds, sizeof(us[0]), compare);
     printf("level %d   %lld tasks   %6.2f us a task   %9llu records   %5.1f MB payload   dropped %llu, lost %llu\n",
-           level, (long long)tasks, us[rounds / 2], (unsigned long long)result.records_collected,
+           level, (long long)tasks, bench_median(us, rounds), (unsigned long long)result.records_collected,
            (double)result.payload_bytes / 1e6,
            (unsigned long long)(result.records_attempted - result.records_collected),
            (unsigned long long)result.payloads_lost);

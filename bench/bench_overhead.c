@@ -14,6 +14,8 @@
 
 #include <tasklens/worker.h>
 
+#include "median.h"
+
 #define CHAINS 64
 #define MAX_ROUNDS 101
 
@@ -140,19 +142,6 @@ static void gomp_wavefront(int64_t tasks, int64_t side)
 /* --- measuring ------------------------------------------------------------------------------------------------------
  */
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof(*values), compare);
-    return values[n / 2];
-}
-
 struct graph {
     const char *name;
     void (*orchestrate)(struct tl_orch *o, const struct tl_program_args *in);
@@ -228,8 +217,8 @@ static void measure(struct tl_worker *w, const struct graph *g, int64_t tasks, i
         ours[i] = x;
         theirs[i] = (omp_get_wtime() - began) * 1e9 / (double)tasks;
     }
-    a = median(ours, rounds);
-    b = median(theirs, rounds);
+    a = bench_median(ours, rounds);
+    b = bench_median(theirs, rounds);
     printf("%-12s %8lld tasks   tasklens %7.0f ns   libgomp %7.0f ns   ratio %.2f\n", g->name, (long long)tasks, a, b,
            a / b);
 }

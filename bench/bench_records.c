@@ -11,6 +11,8 @@
 
 #include "support/fake_run.h"
 
+#include "median.h"
+
 static double run(enum fake_kind kind, uint32_t records, const char *dir, uint32_t epoch, struct fake_world *w)
 {
     struct fake_script s = {.records = records, .scalar_every = 1};
@@ -39,13 +41,6 @@ static double run(enum fake_kind kind, uint32_t records, const char *dir, uint32
     return seconds;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 #define EMPTY_RUNS 21
 
 static void run_cost(struct fake_world *w, const char *dir, uint32_t epoch)
@@ -72,10 +67,8 @@ static void run_cost(struct fake_world *w, const char *dir, uint32_t epoch)
         if (tl__engine_export(w->engine, epoch + i, 0, &result, NULL) < 0)
             exit(1);
     }
-    qsort(begin_us, EMPTY_RUNS, sizeof(double), compare);
-    qsort(quiesce_us, EMPTY_RUNS, sizeof(double), compare);
-    printf("             an empty run: begin %.0f us, quiesce %.0f us\n", begin_us[EMPTY_RUNS / 2],
-           quiesce_us[EMPTY_RUNS / 2]);
+    printf("             an empty run: begin %.0f us, quiesce %.0f us\n", bench_median(begin_us, EMPTY_RUNS),
+           bench_median(quiesce_us, EMPTY_RUNS));
 }
 
 int main(int argc, char **argv)
