@@ -5,6 +5,8 @@
  */
 #include "graph/graph_impl.h"
 
+#include "base/guard.h"
+
 /* `least` is what the task takes of an empty ring; `need`, at the place where the ring stands, may be more. */
 static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resource resource, uint64_t least,
                    uint64_t need, struct tl_error *reterr)
@@ -39,12 +41,17 @@ static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resou
 struct carve {
     uint64_t tail, head, phys; /* of the ring, as they would be */
     uint64_t size;
-    uint64_t sum; /* of the buffers alone */
+    uint64_t sum;   /* of the buffers alone */
+    uint32_t guard; /* of the graph */
 };
 
-static void carve_init(const struct tl_ring *r, struct carve *c)
+static void carve_init(const struct tl_graph *g, const struct tl_ring *r, struct carve *c)
 {
-    *c = (struct carve){.tail = r->heap_tail, .head = r->heap_head, .phys = r->heap_phys, .size = r->heap_bytes};
+    *c = (struct carve){.tail = r->heap_tail,
+                        .head = r->heap_head,
+                        .phys = r->heap_phys,
+                        .size = r->heap_bytes,
+                        .guard = g->opts.guard};
     /* An empty heap begins anew, so that whatever fits at all fits now. */
     if (c->tail == c->head && c->phys != 0) {
         c->head += c->size - c->phys;
@@ -53,11 +60,15 @@ static void carve_init(const struct tl_ring *r, struct carve *c)
     }
 }
 
-/* Returns the position of a buffer of `bytes`. */
-static uint64_t carve_next(struct carve *c, uint64_t bytes)
+/* Returns the position of a buffer of `bytes` with elements of `dtype`. */
+static uint64_t carve_next(struct carve *c, uint64_t bytes, unsigned dtype)
 {
-    uint64_t at, room = bytes == 0 ? TL_GRAPH_ALIGN : (bytes + TL_GRAPH_ALIGN - 1) & ~(TL_GRAPH_ALIGN - 1);
+    uint64_t at, lead = 0, room = bytes == 0 ? TL_GRAPH_ALIGN : (bytes + TL_GRAPH_ALIGN - 1) & ~(TL_GRAPH_ALIGN - 1);
 
+    if (c->guard != 0) {
+        room = tl__guard_room(bytes);
+        lead = tl__guard_lead(bytes, tl__guard_align(tl_dtype_bits(dtype), c->guard));
+    }
     c->sum = c->sum + room < c->sum ? UINT64_MAX : c->sum + room;
     if (c->sum > c->size)
         return 0; /* the caller looks at sum */
@@ -65,7 +76,7 @@ static uint64_t carve_next(struct carve *c, uint64_t bytes)
         c->head += c->size - c->phys;
         c->phys = 0;
     }
-    at = c->phys;
+    at = c->phys + lead;
     c->head += room;
     c->phys = c->phys + room == c->size ? 0 : c->phys + room;
     return at;
@@ -170,10 +181,10 @@ int tl__graph_plan(struct tl_graph *g, const struct tl_task_args *args, const st
     if (code < 0)
         return code;
     r = &g->rings[plan->ring];
-    carve_init(r, &carve);
+    carve_init(g, r, &carve);
     for (uint32_t i = 0; i < args->n_tensors; i++)
         if (args->tensors[i].direction == TL_OUT)
-            g->facts[i].out_at = carve_next(&carve, g->facts[i].extent.hi);
+            g->facts[i].out_at = carve_next(&carve, g->facts[i].extent.hi, args->tensors[i].tensor.dtype);
     code = carve_check(g, &carve, plan, reterr);
     if (code < 0)
         return code;
@@ -206,7 +217,7 @@ int tl__graph_plan_alloc(struct tl_graph *g, struct tl_tensor *const *tensors, u
 
     if (code < 0)
         return code;
-    carve_init(&g->rings[plan->ring], &carve);
+    carve_init(g, &g->rings[plan->ring], &carve);
     again = carve;
     for (uint32_t i = 0; i < count && code == 0; i++) {
         if (tensors[i] == NULL)
@@ -216,7 +227,7 @@ int tl__graph_plan_alloc(struct tl_graph *g, struct tl_tensor *const *tensors, u
         else
             code = tl__graph_check_fresh(g, tensors[i], i, &extent, reterr);
         if (code == 0)
-            (void)carve_next(&carve, extent.hi);
+            (void)carve_next(&carve, extent.hi, tensors[i]->dtype);
     }
     if (code == 0)
         code = carve_check(g, &carve, plan, reterr);
@@ -224,7 +235,8 @@ int tl__graph_plan_alloc(struct tl_graph *g, struct tl_tensor *const *tensors, u
         return code;
     for (uint32_t i = 0; i < count; i++) {
         (void)tl__region_measure(tensors[i], &extent);
-        give_memory(tensors[i], g->rings[plan->ring].heap + carve_next(&again, extent.hi), extent.hi, plan->id);
+        give_memory(tensors[i], g->rings[plan->ring].heap + carve_next(&again, extent.hi, tensors[i]->dtype), extent.hi,
+                    plan->id);
     }
     plan->args = NULL;
     plan->subtasks = (struct tl_subtasks){.func = {-1, -1, -1}};
