@@ -67,6 +67,8 @@ struct tl_run_config {
     uint32_t task_window, dep_pool;
     uint64_t heap_bytes;
     const char *case_name;     /* for the recording's metadata; NULL: none */
+    unsigned guard;            /* --guard: 0 off; 1: a guard page behind each buffer, buffers aligned to their elements;
+                                * a larger power of two, at most 4096: aligned to at least so many bytes */
 };
 #ifdef __cplusplus
 static inline struct tl_run_config tl__run_config_init()

@@ -172,6 +172,11 @@ void tl__release(void *memory, size_t bytes)
     count_freed();
 }
 
+int tl__protect(void *memory, size_t bytes, bool access)
+{
+    return mprotect(memory, bytes, access ? PROT_READ | PROT_WRITE : PROT_NONE) == 0 ? 0 : TL_ENOMEM;
+}
+
 void *tl__alloc(size_t count, size_t bytes)
 {
     if (!may_alloc())

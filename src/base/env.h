@@ -56,6 +56,8 @@ void tl__sync_window(int fd, uint64_t start, uint64_t bytes, uint64_t wait_start
 /* Zeroed memory for pools and shadows, page-aligned, touched lazily; NULL when out of memory. Freed by tl__release. */
 void *tl__reserve(size_t bytes);
 void tl__release(void *memory, size_t bytes);
+/* Takes away or gives back access to whole pages, whoever mapped them. 0; TL_ENOMEM: the system's limit on mappings. */
+int tl__protect(void *memory, size_t bytes, bool access);
 /* calloc / realloc / free with the environment's fault "fail the nth allocation". */
 void *tl__alloc(size_t count, size_t bytes);
 void *tl__realloc(void *old, size_t bytes);

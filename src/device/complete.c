@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Taking finished parts from cores, completing tasks, releasing what they held. Runs under the scheduler's lock. */
-#include "device/internal.h"
+#include "device/guard.h"
 
 #include "wire/dump_record.h"
 
@@ -43,6 +43,8 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
 /* The last part is done: record the outputs, then retire. False: the lane is parked. */
 static bool finish(struct tl_sched *s, struct tl_slot *slot)
 {
+    if (s->device->guard.align != 0)
+        tl__guard_check(s->device, slot);
     if (tl__probe_on(s) && tl__probe_task(s, slot, TL_WIRE_AFTER_COMPLETION) == TL_EAGAIN)
         return false;
     tl__retire(s, slot);

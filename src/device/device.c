@@ -9,15 +9,16 @@
 #define LEAVE_NS UINT64_C(100000000) /* after a hang: how long threads are given to come back from their kernels */
 #define SPINS 64u                    /* looks without progress before a thread sleeps */
 
-void tl__device_fail(struct tl_device *d, int code, const char *text)
+bool tl__device_fail(struct tl_device *d, int code, const char *text)
 {
     uint32_t none = 0;
 
     if (!tl_cas_acq_rel(&d->status->code, &none,
                         (uint32_t)-code)) /* F1: the first fatal code wins, alone writes the text */
-        return;
+        return false;
     strncpy(d->status->message, text, sizeof(d->status->message) - 1);
     tl_store_rel(&d->failed, 1u); /* F2: every thread joins the one way out */
+    return true;
 }
 
 uint64_t tl__device_retired(struct tl_device *d)

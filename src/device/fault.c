@@ -2,34 +2,23 @@
 /* What a fault means, in the words of the program's author. All of it may run in a signal handler. */
 #include "device/fault.h"
 
-#include "base/text.h"
-
 #define NULL_PAGE UINT64_C(4096)       /* an address below it comes of a null pointer */
 #define NEAR_BYTES (UINT64_C(1) << 40) /* further from each argument than that, no argument explains the address */
 
 _Thread_local const struct tl_current *tl__current;
-
-enum side { SIDE_NONE, SIDE_INSIDE, SIDE_PAST, SIDE_BEFORE };
-
-/* How an address lies to the tensors of a task. */
-struct place {
-    enum side side;
-    uint32_t arg;
-    uint64_t distance; /* bytes into the buffer, past its end, before its start */
-};
 
 static const uint8_t *buffer_of(const struct tl_device *d, const struct tl_tensor *t)
 {
     return tl__dev_ptr(&d->opts.memory, t->buffer, t->buffer_bytes);
 }
 
-static struct place place_in(uint64_t start, uint64_t bytes, uint32_t arg, uint64_t address)
+struct tl_place tl__fault_place(uint64_t start, uint64_t bytes, uint32_t arg, uint64_t address)
 {
     if (address < start)
-        return (struct place){SIDE_BEFORE, arg, start - address};
+        return (struct tl_place){TL_SIDE_BEFORE, arg, start - address};
     if (address - start >= bytes)
-        return (struct place){SIDE_PAST, arg, address - start - bytes};
-    return (struct place){SIDE_INSIDE, arg, address - start};
+        return (struct tl_place){TL_SIDE_PAST, arg, address - start - bytes};
+    return (struct tl_place){TL_SIDE_INSIDE, arg, address - start};
 }
 
 static bool is_output(uint8_t direction)
@@ -38,22 +27,22 @@ static bool is_output(uint8_t direction)
 }
 
 /* The nearest tensor; of two that are as near (views of one buffer) the one that fits the access. */
-static struct place find_place(const struct tl_current *c, const struct tl_fault *f)
+static struct tl_place find_place(const struct tl_current *c, const struct tl_fault *f)
 {
     const struct tl_task_payload *p = c->slot->payload;
-    struct place best = {SIDE_NONE, 0, 0};
+    struct tl_place best = {TL_SIDE_NONE, 0, 0};
     bool best_fits = false;
 
     for (uint32_t i = 0; i < p->n_tensors && i < TL_MAX_TENSORS; i++) {
         const uint8_t *start = buffer_of(c->device, &p->tensors[i]);
-        struct place here = place_in((uintptr_t)start, p->tensors[i].buffer_bytes, i, f->address);
+        struct tl_place here = tl__fault_place((uintptr_t)start, p->tensors[i].buffer_bytes, i, f->address);
         bool fits = is_output(p->direction[i]) == (f->access == TL_ACCESS_WRITE);
-        uint64_t far = here.side == SIDE_INSIDE ? 0 : here.distance + 1;
-        uint64_t best_far = best.side == SIDE_INSIDE ? 0 : best.distance + 1;
+        uint64_t far = here.side == TL_SIDE_INSIDE ? 0 : here.distance + 1;
+        uint64_t best_far = best.side == TL_SIDE_INSIDE ? 0 : best.distance + 1;
 
         if (start == NULL || far > NEAR_BYTES)
             continue;
-        if (best.side == SIDE_NONE || far < best_far || (far == best_far && fits && !best_fits)) {
+        if (best.side == TL_SIDE_NONE || far < best_far || (far == best_far && fits && !best_fits)) {
             best = here;
             best_fits = fits;
         }
@@ -63,7 +52,7 @@ static struct place find_place(const struct tl_current *c, const struct tl_fault
 
 /* ---- words ---- */
 
-static void put_task(struct tl_text *t, uint64_t id)
+void tl__fault_put_task(struct tl_text *t, uint64_t id)
 {
     tl__text_put(t, "task r");
     tl__text_dec(t, tl__task_ring(id));
@@ -88,7 +77,7 @@ static void put_core(struct tl_text *t, const struct tl_core_role *core)
 }
 
 /* "out float32[4,8]" */
-static void put_tensor(struct tl_text *t, const struct tl_task_payload *p, uint32_t i)
+void tl__fault_put_tensor(struct tl_text *t, const struct tl_task_payload *p, uint32_t i)
 {
     static const char *const names[] = {"no_dep", "in", "out", "inout", "out", "scalar"};
     const struct tl_tensor *tensor = &p->tensors[i];
@@ -106,16 +95,16 @@ static void put_tensor(struct tl_text *t, const struct tl_task_payload *p, uint3
 }
 
 /* "64 bytes past the end of " */
-static void put_place(struct tl_text *t, const struct place *place)
+void tl__fault_put_place(struct tl_text *t, const struct tl_place *place)
 {
-    if (place->side == SIDE_INSIDE)
+    if (place->side == TL_SIDE_INSIDE)
         tl__text_put(t, "at byte ");
     tl__text_dec(t, place->distance);
-    if (place->side != SIDE_INSIDE)
+    if (place->side != TL_SIDE_INSIDE)
         tl__text_put(t, place->distance == 1 ? " byte" : " bytes");
-    tl__text_put(t, place->side == SIDE_PAST     ? " past the end of "
-                    : place->side == SIDE_BEFORE ? " before the start of "
-                                                 : " of ");
+    tl__text_put(t, place->side == TL_SIDE_PAST     ? " past the end of "
+                    : place->side == TL_SIDE_BEFORE ? " before the start of "
+                                                    : " of ");
 }
 
 static const char *access_name(uint8_t access)
@@ -127,7 +116,7 @@ static const char *access_name(uint8_t access)
 
 /* What was done wrong: "a write 64 bytes past the end of argument 1 (out float32[64])". */
 static void put_cause(struct tl_text *t, const struct tl_current *c, const struct tl_fault *f,
-                      const struct place *place)
+                      const struct tl_place *place)
 {
     if (f->overflow) {
         tl__text_put(t, "the stack overflowed");
@@ -144,13 +133,13 @@ static void put_cause(struct tl_text *t, const struct tl_current *c, const struc
         tl__text_put(t, f->address == 0 ? " through a null pointer" : " through a null pointer, at offset ");
         if (f->address != 0)
             tl__text_dec(t, f->address);
-    } else if (place->side != SIDE_NONE) {
+    } else if (place->side != TL_SIDE_NONE) {
         tl__text_put(t, " ");
-        put_place(t, place);
+        tl__fault_put_place(t, place);
         tl__text_put(t, "argument ");
         tl__text_dec(t, place->arg);
         tl__text_put(t, " (");
-        put_tensor(t, c->slot->payload, place->arg);
+        tl__fault_put_tensor(t, c->slot->payload, place->arg);
         tl__text_put(t, ")");
     } else {
         tl__text_put(t, " where no memory is");
@@ -182,12 +171,13 @@ static void put_where(struct tl_text *t, const struct tl_current *c)
         return;
     }
     tl__text_put(t, ", ");
-    put_task(t, c->slot->payload->id);
+    tl__fault_put_task(t, c->slot->payload->id);
     tl__text_put(t, " on ");
     put_core(t, c->core);
 }
 
-static void put_line(struct tl_text *t, const struct tl_current *c, const struct tl_fault *f, const struct place *place)
+static void put_line(struct tl_text *t, const struct tl_current *c, const struct tl_fault *f,
+                     const struct tl_place *place)
 {
     if (f->signal == NULL) {
         put_who(t, c);
@@ -233,7 +223,7 @@ static void put_running(struct tl_text *t, const struct tl_current *c)
 }
 
 static void put_event(struct tl_text *t, const struct tl_current *c, const struct tl_fault *f,
-                      const struct place *place)
+                      const struct tl_place *place)
 {
     if (f->signal == NULL) {
         tl__text_put(t, "it called ");
@@ -262,25 +252,26 @@ static void put_event(struct tl_text *t, const struct tl_current *c, const struc
     tl__text_put(t, "\n");
 }
 
-static void put_args(struct tl_text *t, const struct tl_current *c, const struct place *place)
+void tl__fault_put_args(struct tl_text *t, const struct tl_device *d, const struct tl_slot *slot,
+                        const struct tl_place *place)
 {
-    const struct tl_task_payload *p = c->slot->payload;
+    const struct tl_task_payload *p = slot->payload;
     const uint64_t *scalars = tl__payload_scalars(p);
 
     for (uint32_t i = 0; i < p->n_tensors; i++) {
-        uint64_t start = (uintptr_t)buffer_of(c->device, &p->tensors[i]);
+        uint64_t start = (uintptr_t)buffer_of(d, &p->tensors[i]);
 
         tl__text_put(t, "argument ");
         tl__text_dec(t, i);
         tl__text_put(t, ": ");
-        put_tensor(t, p, i);
+        tl__fault_put_tensor(t, p, i);
         tl__text_put(t, ", buffer ");
         tl__text_hex(t, start, 1);
         tl__text_put(t, " to ");
         tl__text_hex(t, start + p->tensors[i].buffer_bytes, 1);
-        if (place->side != SIDE_NONE && place->arg == i) {
+        if (place->side != TL_SIDE_NONE && place->arg == i) {
             tl__text_put(t, "  <- ");
-            put_place(t, place);
+            tl__fault_put_place(t, place);
             tl__text_put(t, "it");
         }
         tl__text_put(t, "\n");
@@ -313,7 +304,7 @@ void tl__device_describe(const struct tl_fault *fault, struct tl_run_status *sta
 {
     const struct tl_current *c = tl__current;
     struct tl_text text = tl__text(status->message, sizeof(status->message));
-    struct place place = {SIDE_NONE, 0, 0};
+    struct tl_place place = {TL_SIDE_NONE, 0, 0};
 
     if (fault->has_address && !fault->overflow && fault->address >= NULL_PAGE && c != NULL && c->core != NULL)
         place = find_place(c, fault);
@@ -325,5 +316,5 @@ void tl__device_describe(const struct tl_fault *fault, struct tl_run_status *sta
     tl__text_put(&text, "\n");
     put_event(&text, c, fault, &place);
     if (c != NULL && c->core != NULL)
-        put_args(&text, c, &place);
+        tl__fault_put_args(&text, c->device, c->slot, &place);
 }

@@ -132,6 +132,28 @@ struct tl_sched {
     tl_au32 has_work;        /* hint: held, local or captured work is waiting */
 };
 
+/* A guarded buffer of a run with --guard; device/guard.h. */
+struct tl_guarded {
+    uint64_t buffer, bytes; /* device address */
+    uint64_t owner;         /* the task that allocated it; TL_NO_TASK: the program's own */
+    uint32_t arg;           /* which of its owner's tensors it is */
+    bool used, soft;        /* soft: its guard page is a canary */
+};
+
+struct tl_guard_heap {
+    uint64_t start, pages;      /* what whole pages fill of the ring's heap */
+    struct tl_guarded *of_page; /* the buffer that begins in each */
+};
+
+struct tl_guard {
+    uint32_t align;  /* least alignment of buffers; 0: this run is not guarded */
+    bool soft;       /* the system gives no more guard pages; orchestrator */
+    uint32_t closed; /* guard pages; orchestrator */
+    uint32_t n_program;
+    struct tl_guarded program[TL_MAX_PROGRAM_ARGS];
+    struct tl_guard_heap heap[TL_GRAPH_RINGS];
+};
+
 /* A kernel of the program and how many tensors its signature names. */
 struct tl_kernel_ref {
     const struct tl_kernel *kernel;
@@ -172,6 +194,7 @@ struct tl_device {
     struct tl_ring rings[TL_GRAPH_RINGS];
     uint64_t ready_capacity;
     bool barrier; /* a full barrier before FIN: dump is on */
+    struct tl_guard guard;
 };
 
 /* --- run.c: one launch --------------------------------------------------------------------------------------- */
@@ -190,8 +213,8 @@ struct tl_runtime_policy {
 const struct tl_launch *tl__device_launch(const struct tl_device *d, uint64_t addr);
 int tl__device_run(struct tl_device *d, uint64_t launch, const struct tl_program *program,
                    const struct tl_runtime_policy *policy);
-/* First fatal code wins; the text goes to the run's status. Any thread. */
-void tl__device_fail(struct tl_device *d, int code, const char *text);
+/* First fatal code wins; its text goes to the run's status. True if it is this one. Any thread. */
+bool tl__device_fail(struct tl_device *d, int code, const char *text);
 /* Steps every role once, as far as each goes without waiting. True if anything moved. Any thread of the run. */
 bool tl__device_step(struct tl_device *d, unsigned hint);
 /* Sleeps until the bell rings or a parked lane must look again. Once `waiting` is raised it steps every role and asks

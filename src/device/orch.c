@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The orchestrator's calls: submission with back-pressure, scopes, tags. One thread, the orchestration's. */
 #include "device/fault.h"
+#include "device/guard.h"
 
 #include <stdio.h>
 
@@ -212,6 +213,7 @@ static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const s
         return TL_NO_TASK;
     o->submitted++;
     tl_store_rlx(&o->device->submitted, o->submitted); /* relaxed: D8 publishes the last one */
+    tl__guard_plan(o->device, &plan, NULL, 0);
     tl__link(o, fill_slot(o, &plan, refs), &plan);
     if (!o->policy->build_first)
         tl__device_notify(o->device);
@@ -244,6 +246,7 @@ TL_API tl_task_id tl_alloc_tensors(struct tl_orch *o, struct tl_tensor *const *t
     o->submitted++;
     o->retired_early++;
     tl_store_rlx(&o->device->submitted, o->submitted);
+    tl__guard_plan(o->device, &plan, tensors, count);
     slot = fill_slot(o, &plan, none);
     tl_store_rlx(&slot->fanout, TL_FANOUT_CLOSED); /* nobody has seen the slot */
     tl__hold_drop(slot);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One launch: reading it, setting the roles up, running them, reporting. Runs on the thread that received it. */
-#include "device/internal.h"
+#include "device/guard.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -177,13 +177,14 @@ static int make_graph(struct tl_device *d, const struct tl_runtime_policy *polic
 {
     const struct tl_launch *l = d->launch;
     struct tl_graph_opts opts = {
-        .rings = policy->rings, .recycle = policy->recycle, .dump_level = (uint8_t)l->dump_level};
+        .rings = policy->rings, .recycle = policy->recycle, .dump_level = (uint8_t)l->dump_level, .guard = l->guard};
 
     for (unsigned i = 0; i < policy->rings; i++) {
         opts.task_window[i] = l->task_window[i];
         opts.dep_pool[i] = l->dep_pool[i];
         opts.heap[i] = l->heap[i];
         opts.heap_bytes[i] = l->heap_bytes[i];
+        tl__guard_heap(d, &opts.heap[i], &opts.heap_bytes[i]);
     }
     return tl__graph_create(&opts, ret_graph, reterr);
 }
@@ -251,6 +252,8 @@ static int set_up(struct tl_device *d, const struct tl_runtime_policy *policy, s
         (void)tl__fail(&err, r, "no memory for the task rings; lower --task-window or --dep-pool");
     else if ((r = make_roles(d)) < 0)
         (void)tl__fail(&err, r, "the lanes in device memory are not usable: %s", tl_strerror(r));
+    else if ((r = tl__guard_begin(d)) < 0)
+        (void)tl__fail(&err, r, "the buffers cannot be guarded: %s", tl_strerror(r));
     else
         r = make_graph(d, policy, ret_graph, &err);
     if (r < 0)
@@ -311,6 +314,7 @@ int tl__device_run(struct tl_device *d, uint64_t launch, const struct tl_program
     tl_store_rlx(&d->status->state, (uint32_t)TL_RUN_RUNNING); /* relaxed: a figure until R7 */
     if (set_up(d, policy, &graph) == 0)
         execute(d, policy, graph);
+    tl__guard_end(d);
     tl__graph_destroy(graph);
     tl__device_report(d);
     return -(int)tl_load_rlx(&d->status->code);

@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/guard.h"
 #include "host/files.h"
 #include "host/worker_impl.h"
 #include "wire/memory.h"
@@ -50,6 +51,9 @@ static int check_config(const struct tl_worker *w, const struct tl_run_config *c
     if (!TASKLENS_DFX && c->dump_args > 0)
         return tl__fail(reterr, TL_ENOTSUP,
                         "this build records nothing (TASKLENS_DFX=OFF); build it with TASKLENS_DFX=ON");
+    if (c->guard > TL_GUARD_ALIGN_MAX || (c->guard & (c->guard - 1)) != 0)
+        return tl__fail(reterr, TL_ERANGE, "--guard takes a power of two of at most %u bytes, not %u",
+                        TL_GUARD_ALIGN_MAX, c->guard);
     if (c->dump_args > 0 && (c->output_prefix == NULL || c->output_prefix[0] == '\0'))
         return tl__fail(reterr, TL_EINVAL, "a run with diagnostics needs an output prefix: where they go");
     return 0;
@@ -118,6 +122,24 @@ static int size_heaps(struct tl_worker *w, const struct tl_run_config *c, const 
     return 0;
 }
 
+/* Memory for one tensor. In a guarded run there is a page before and after its own for the device to close. */
+static int place_tensor(struct tl_run *run, uint32_t i, uint64_t bytes, const char *what, struct tl_error *reterr)
+{
+    const uint32_t guard = run->config.guard;
+    /* One page to begin at a page, one in front, one behind. What no memory holds is refused as it is. */
+    uint64_t room = guard != 0 && bytes <= UINT64_C(1) << 46 ? tl__guard_room(bytes) + 2 * TL_GUARD_PAGE : bytes;
+    int rc = tl__chip_alloc(run->worker->chip, room, what, &run->tensor_block[i], reterr);
+
+    if (rc != 0)
+        return rc;
+    run->tensor_bytes[i] = bytes;
+    run->tensor_addr[i] = run->tensor_block[i];
+    if (guard != 0)
+        run->tensor_addr[i] = tl__guard_up(run->tensor_block[i], TL_GUARD_PAGE) + TL_GUARD_PAGE +
+                              tl__guard_lead(bytes, tl__guard_align(tl_dtype_bits(run->tensors[i].dtype), guard));
+    return 0;
+}
+
 /* Device memory of the program's tensors, filled. Outputs too: what a program does not write is then what was there. */
 static int place_tensors(struct tl_run *run, struct tl_tensor *table, struct tl_error *reterr)
 {
@@ -131,14 +153,13 @@ static int place_tensors(struct tl_run *run, struct tl_tensor *table, struct tl_
         int rc;
 
         (void)snprintf(what, sizeof(what), "tensor %.60s", h->name != NULL ? h->name : "of the program");
-        rc = tl__chip_alloc(chip, bytes, what, &run->tensor_addr[i], reterr);
+        rc = place_tensor(run, i, bytes, what, reterr);
         if (rc != 0)
             return rc;
         rc = tl__chip_copy_in(chip, run->tensor_addr[i], h->data, bytes);
         if (rc != 0)
             return tl__fail(reterr, rc, "%s: cannot copy %" PRIu64 " bytes to the device: %s", what, bytes,
                             tl_strerror(rc));
-        run->tensor_bytes[i] = bytes;
         t.buffer = run->tensor_addr[i];
         t.buffer_bytes = bytes;
         table[i] = t;
@@ -263,6 +284,7 @@ static int launch_run(struct tl_run *run, const int64_t *params, uint32_t n_para
     l.dump_level = (uint32_t)c->dump_args;
     l.dump_hash = !c->dump_hash_off;
     l.dump_chunk = c->dump_oversize_chunk;
+    l.guard = c->guard;
     l.scheduler_timeout_ms = (uint32_t)w->timeouts.scheduler_ms;
     rc = size_heaps(w, c, rings, reterr);
     fill_rings(w, c, rings, &l);

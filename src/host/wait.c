@@ -227,7 +227,7 @@ void tl__run_free(struct tl_run *run)
         w->running = NULL;
     if (w->poisoned_epoch == 0) { /* else a stuck kernel may still write there */
         for (uint32_t i = 0; i < run->n_tensors; i++)
-            tl__chip_free(w->chip, run->tensor_addr[i]);
+            tl__chip_free(w->chip, run->tensor_block[i]);
         tl__chip_free(w->chip, run->block);
     }
     tl__free(run);

@@ -32,6 +32,7 @@ struct tl_run {
     uint32_t n_tensors;
     struct tl_host_tensor tensors[TL_MAX_PROGRAM_ARGS];
     uint64_t tensor_addr[TL_MAX_PROGRAM_ARGS], tensor_bytes[TL_MAX_PROGRAM_ARGS];
+    uint64_t tensor_block[TL_MAX_PROGRAM_ARGS]; /* the allocations that hold them */
     /* The host's watchdog. */
     uint64_t seen_progress, idle_from_ns, idle_parked_ns;
     /* How the device ended it. */

@@ -37,7 +37,7 @@ struct tl_launch {
     uint32_t dump_level;           /* 0..3 */
     uint32_t dump_hash;            /* 1: XXH3-64 of each payload */
     uint32_t dump_chunk;           /* 1: stream payloads larger than the arena in pieces; 0: truncate */
-    uint32_t guard;                /* 1: heap buffers end at a guard (reserved for --guard) */
+    uint32_t guard;                /* 0: off; else every buffer ends at a guard page, aligned to at least so much */
     uint32_t scheduler_timeout_ms; /* no progress, less parked time */
     uint32_t reserved[3];
 };

@@ -11,7 +11,7 @@
 
 #include <tasklens/program.h>
 
-enum { PARAM_WAY, PARAM_WHERE, PARAM_ON_AIC, PARAM_FAR };
+enum { PARAM_WAY, PARAM_WHERE, PARAM_ON_AIC, PARAM_FAR, PARAM_EXTRA, PARAM_BAD };
 enum {
     WAY_NULL,
     WAY_READ,
@@ -26,6 +26,8 @@ enum {
     WAY_JUMP,
     WAY_DEVICE_ADDRESS,
     WAY_PAST,
+    WAY_INPUT,
+    WAY_EARLIER,
     WAYS
 };
 
@@ -34,10 +36,12 @@ static const struct tl_param params[] = {
     [PARAM_WHERE] = {"where", 0, 0, 1, "0: in a kernel, 1: in the orchestration"},
     [PARAM_ON_AIC] = {"aic", 0, 0, 1, "1: the kernel runs on a matrix core"},
     [PARAM_FAR] = {"far", 0, -(INT64_C(1) << 32), INT64_C(1) << 32, "way 12: bytes past the output"},
+    [PARAM_EXTRA] = {"extra", 0, 0, 1 << 20, "tasks before, each with an output of its own"},
+    [PARAM_BAD] = {"bad", 2, 0, 4, "the task that dies"},
 };
 
-enum { FUNC_ADD_ONE, FUNC_DIE, FUNC_DIE_AIC };
-enum { TASKS = 5, BAD_TASK = 2, ELEMENTS = 64 };
+enum { FUNC_ADD_ONE, FUNC_DIE, FUNC_DIE_AIC, FUNC_ONE };
+enum { TASKS = 5, ELEMENTS = 64 };
 
 static volatile int64_t zero, depth;
 
@@ -104,15 +108,33 @@ static void die(int64_t way, volatile char *output_end, int64_t far, uint64_t de
     }
 }
 
+/* Where the first task's output is, which the third is not given. */
+static float *first_output;
+
 static void add_one(const struct tl_kernel_args *k)
 {
+    if (TL_DATA(k, 0, const float)[0] == 0.0f)
+        first_output = TL_DATA(k, 1, float);
     for (uint32_t i = 0; i < ELEMENTS; i++)
         TL_DATA(k, 1, float)[i] = TL_DATA(k, 0, const float)[i] + 1.0f;
+}
+
+static void one(const struct tl_kernel_args *k)
+{
+    *TL_DATA(k, 0, float) = 1.0f;
 }
 
 static void die_in_kernel(const struct tl_kernel_args *k)
 {
     add_one(k);
+    if (TL_SCALAR_OF(k, 0, int64_t) == WAY_INPUT) {
+        ((volatile float *)k->data[0])[-1] = 1.0f;
+        return;
+    }
+    if (TL_SCALAR_OF(k, 0, int64_t) == WAY_EARLIER) {
+        ((volatile float *)first_output)[-1] = 1.0f;
+        return;
+    }
     die(TL_SCALAR_OF(k, 0, int64_t), (char *)(TL_DATA(k, 1, float) + ELEMENTS), TL_SCALAR_OF(k, 1, int64_t),
         k->tensors[1].buffer);
 }
@@ -121,11 +143,12 @@ static const struct tl_kernel kernels[] = {
     TL_KERNEL(FUNC_ADD_ONE, "add_one", TL_AIV, add_one, TL_IN, TL_OUT),
     TL_KERNEL(FUNC_DIE, "die", TL_AIV, die_in_kernel, TL_IN, TL_OUT),
     TL_KERNEL(FUNC_DIE_AIC, "die_aic", TL_AIC, die_in_kernel, TL_IN, TL_OUT),
+    TL_KERNEL(FUNC_ONE, "one", TL_AIV, one, TL_OUT),
 };
 
 static void submit(struct tl_orch *o, const struct tl_program_args *in, int i, const struct tl_task_args *args)
 {
-    if (i != BAD_TASK || in->params[PARAM_WHERE] != 0)
+    if (i != in->params[PARAM_BAD] || in->params[PARAM_WHERE] != 0)
         tl_submit_aiv(o, FUNC_ADD_ONE, args);
     else if (in->params[PARAM_ON_AIC])
         tl_submit_aic(o, FUNC_DIE_AIC, args);
@@ -139,11 +162,19 @@ static void orchestrate(struct tl_orch *o, const struct tl_program_args *in)
     struct tl_tensor from = in->tensors[0];
 
     TL_SCOPE (o) {
+        for (int64_t i = 0; i < in->params[PARAM_EXTRA]; i++) {
+            const uint32_t single = 1;
+            struct tl_task_args args = TL_TASK_ARGS_INIT;
+            struct tl_tensor to = tl_tensor_make(TL_FLOAT32, 1, &single);
+
+            tl_add_output(&args, &to);
+            tl_submit_aiv(o, FUNC_ONE, &args);
+        }
         for (int i = 0; i < TASKS; i++) {
             struct tl_task_args args = TL_TASK_ARGS_INIT;
             struct tl_tensor to = i == TASKS - 1 ? in->tensors[1] : tl_tensor_make(TL_FLOAT32, 1, &elements);
 
-            if (in->params[PARAM_WHERE] != 0 && i == BAD_TASK + 1)
+            if (in->params[PARAM_WHERE] != 0 && i == in->params[PARAM_BAD] + 1)
                 die(in->params[PARAM_WAY], NULL, 0, from.buffer);
             tl_add_input(&args, &from);
             tl_add_output(&args, &to);

@@ -14,7 +14,8 @@
 /* What the table fills before it becomes options of the worker and the run. */
 struct raw {
     struct tl_run_options *o;
-    int64_t device, dump_args, swimlane, pmu, block_dim, aicpu_threads, sim_threads, dfx_threads, task_window, dep_pool;
+    int64_t device, dump_args, swimlane, pmu, block_dim, aicpu_threads, sim_threads, dfx_threads, task_window, dep_pool,
+        guard;
     uint64_t heap_bytes, memory_bytes, throttle;
     bool dep_gen, scope_stats;
     int runtime, mode, hash, oversize, transport;
@@ -172,6 +173,7 @@ static int interpret(const struct raw *raw)
     c->task_window = (uint32_t)raw->task_window;
     c->dep_pool = (uint32_t)raw->dep_pool;
     c->heap_bytes = raw->heap_bytes;
+    c->guard = (unsigned)raw->guard;
     o->worker.device_id = (int)raw->device;
     o->worker.mode = raw->mode == 1 ? TL_DEVICE_THREAD : TL_DEVICE_PROCESS;
     o->worker.transport = raw->transport >= 0 ? transports[raw->transport] : NULL;
@@ -208,6 +210,9 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
          .choices = modes},
         {0, "transport", TL_OPT_CHOICE, &raw.transport, "NAME", "mapped or copy; else the platform's own",
          .choices = transports},
+        {0, "guard", TL_OPT_LEVEL, &raw.guard, "ALIGN",
+         "a page that nothing may touch behind each buffer; buffers aligned to\ntheir elements, or to ALIGN bytes",
+         .max = 4096, .bare = 1},
         {0, "block-dim", TL_OPT_NUMBER, &raw.block_dim, "N", "clusters used; else all", .min = 1, .max = 1 << 16},
         {0, "aicpu-threads", TL_OPT_NUMBER, &raw.aicpu_threads, "N", "control threads; else the platform's", .min = 2,
          .max = 8},
