@@ -56,7 +56,6 @@ static uint64_t unrecorded[COUNT(works)][COUNT(runtimes)]; /* tasks without argu
 struct shot {
     unsigned work, runtime;
     bool of_device, in_thread;
-    char mark[64];
     pid_t host, target;
     uint64_t started_ns;
     bool has_journal; /* it was seen, and `kept` is it */
@@ -84,6 +83,7 @@ static uint64_t draw(uint64_t below)
 /* ---- Messages ---- */
 
 static char doing[400];
+static char run_mark[64]; /* in the environment of the processes of the run that is on */
 
 void now(const char *format, ...)
 {
@@ -97,8 +97,18 @@ void now(const char *format, ...)
 void wrong(const char *format, ...)
 {
     char command[300];
+    static bool ending;
     va_list args;
+    pid_t one;
 
+    while (!ending && run_mark[0] != '\0') {
+        ending = true; /* what goes wrong in here goes wrong but once */
+        if (marked_processes(run_mark, &one) == 0)
+            break;
+        (void)kill(one, SIGKILL);
+        usleep(1000);
+        ending = false;
+    }
     (void)fflush(stdout);
     (void)fprintf(stderr, "%s:\n  ", doing);
     va_start(args, format);
@@ -222,9 +232,9 @@ static void launch(struct shot *s, const char *what, unsigned number)
     now("%s %u: %s %s %s, %s, %s, %s, %s, %s, rate %s", what, number, w->program, w->settings[0], w->settings[1],
         runtimes[s->runtime], platform, transport, s->in_thread ? "thread" : "process", size,
         rate != NULL ? rate : "full");
-    (void)snprintf(s->mark, sizeof(s->mark), "TL_STRESS=%ld-%s-%u", (long)getpid(), what, number);
+    (void)snprintf(run_mark, sizeof(run_mark), "TL_STRESS=%ld-%s-%u", (long)getpid(), what, number);
     s->started_ns = tl__now_ns();
-    s->host = start(s->mark, (char *const *)(uintptr_t)words);
+    s->host = start(run_mark, (char *const *)(uintptr_t)words);
 }
 
 /* A second name keeps the journal's bytes for us, whatever becomes of the first. */
@@ -292,9 +302,9 @@ static void shoot(struct shot *s)
     }
 }
 
-static void expect_nothing_left(const struct shot *s)
+static void expect_nothing_left(void)
 {
-    uint64_t ns = await_gone(s->mark);
+    uint64_t ns = await_gone(run_mark);
 
     if (ns > sum.slowest_ns)
         sum.slowest_ns = ns;
@@ -384,7 +394,7 @@ static void kill_device(unsigned number)
         journalled = (uint64_t)st.st_size;
     if (!WIFEXITED(s.status) || (WEXITSTATUS(s.status) != 3 && WEXITSTATUS(s.status) != 0))
         wrong("the host ended with status %#x", (unsigned)s.status);
-    expect_nothing_left(&s);
+    expect_nothing_left();
     there = access(out_dir, F_OK) == 0;
     records = there ? judge(&s, s.has_journal, &lost) : 0;
     if (WEXITSTATUS(s.status) == 0) {
@@ -425,7 +435,7 @@ static void tear_journal(void)
     sum.torn_by_us++;
 }
 
-static void recover(const struct shot *s, bool kill_it)
+static void recover(bool kill_it)
 {
     char *const words[] = {"tasklens", "recover", "out", NULL};
     struct truth journal;
@@ -433,7 +443,6 @@ static void recover(const struct shot *s, bool kill_it)
     int status;
     bool whole = truth_of_journal(kept, &journal);
 
-    (void)s;
     if (kill_it) {
         pid_t pid = start("TL_STRESS=recover", words);
 
@@ -475,7 +484,7 @@ static void check_host_kill(struct shot *s)
         truth_free(&t);
         if (draw(3) == 0)
             tear_journal();
-        recover(s, draw(4) == 0);
+        recover(draw(4) == 0);
     }
     sum.host_records += judge(s, s->has_journal, &lost);
 }
@@ -488,7 +497,7 @@ static void kill_host(unsigned number)
     draw_work(&s);
     launch(&s, "host", number);
     shoot(&s);
-    expect_nothing_left(&s);
+    expect_nothing_left();
     if (!WIFSIGNALED(s.status)) {
         if (!WIFEXITED(s.status) || WEXITSTATUS(s.status) != 0)
             wrong("the host ended with status %#x", (unsigned)s.status);
