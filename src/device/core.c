@@ -93,7 +93,7 @@ static void run_token(struct tl_core_role *core)
     uint64_t bit = UINT64_C(1) << core->cluster;
     struct tl_sched *s = core->sched;
 
-    if (!tl__fault("core-no-fin")) {
+    if (!tl__fault("core_no_fin")) {
         tl_store_rlx(&core->running, 1u); /* relaxed: for the watch's lines */
         call_kernel(core, &core->token[core->run_count & 1]);
         tl_store_rlx(&core->running, 0u);

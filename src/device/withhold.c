@@ -30,7 +30,7 @@ static uint64_t span_bytes(const struct tl_tensor *t)
 
 void tl__withhold_begin(const struct tl_core_role *core, const struct tl_task_payload *p, void **data)
 {
-    if (core->id >= MAX_CORES || !tl__fault("withhold-stores"))
+    if (core->id >= MAX_CORES || !tl__fault("withhold_stores"))
         return;
     for (uint32_t i = 0; i < p->n_tensors; i++) {
         struct held *h = &table[core->id][i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fault "withhold-stores" of the controlled environment: a core's stores to its outputs stay in a private copy
+ * The fault "withhold_stores" of the controlled environment: a core's stores to its outputs stay in a private copy
  * until its barrier, as they may on a chip. Without the barrier before FIN they reach memory only afterwards, so that a
  * missing barrier fails a test on a machine whose own stores are never seen late. Nothing outside the preset.
  */

@@ -160,7 +160,7 @@ static void body(void *arg)
 
 static void one_seed(unsigned cell, uint64_t seed)
 {
-    struct tl_controlled_opts opts = {.seed = seed, .faults = "withhold-stores", .stack_bytes = 1 << 20};
+    struct tl_controlled_opts opts = {.seed = seed, .faults = "withhold_stores", .stack_bytes = 1 << 20};
     static struct tl_controlled_report report;
 
     fill();
