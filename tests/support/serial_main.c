@@ -2,16 +2,17 @@
 /*
  * The serial interpreter as a command, for tests that cannot link it (it defines what the device defines):
  *
- *     serial PROGRAM.so [--case NAME] [--set NAME=VALUE]... [--shuffle SEED] [--out DIR]
+ *     serial PROGRAM.so [--case NAME] [--set NAME=VALUE]... [--shuffle SEED] [--out DIR] [--records FILE]
  *
  * Runs the program, compares with its golden, and writes what each program tensor holds after the run to DIR/NAME.bin,
- * dense. DIR must exist. Exit code 0: as the golden says; 1: not; 2: bad usage; 3: the run failed.
+ * dense; DIR must exist. FILE gets what a recording of it must hold (serial_records.h); not with --shuffle. Exit code
+ * 0: as the golden says; 1: not; 2: bad usage; 3: the run failed.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "serial.h"
+#include "serial_records.h"
 
 static int write_tensors(const struct serial_run *run, const char *dir)
 {
@@ -67,10 +68,28 @@ static bool parse_setting(char *text, struct tl_setting *ret)
     return end != equals + 1 && !*end;
 }
 
+/* Runs it with an observer that writes to `path`, or to nowhere. */
+static int run_observed(const struct tl_program *program, struct serial_opts *opts, const char *path,
+                        struct serial_run **ret_run)
+{
+    struct serial_records records = {.program = program, .to = path ? fopen(path, "w") : NULL};
+    int code;
+
+    if (path && !records.to)
+        return TL_EIO;
+    if (path) {
+        opts->observer = serial_records_observe;
+        opts->observer_context = &records;
+    }
+    code = serial_run(program, opts, ret_run);
+    return path && fclose(records.to) ? TL_EIO : code;
+}
+
 int main(int argc, char **argv)
 {
     struct tl_setting settings[16];
     struct serial_opts opts = {.settings = settings};
+    const char *records = NULL;
     const struct tl_program *program = NULL;
     struct serial_run *run = NULL;
     struct tl_error err = {0};
@@ -84,17 +103,20 @@ int main(int argc, char **argv)
             opts.case_name = argv[i + 1];
         else if (strcmp(argv[i], "--out") == 0)
             dir = argv[i + 1];
+        else if (strcmp(argv[i], "--records") == 0)
+            records = argv[i + 1];
         else if (strcmp(argv[i], "--shuffle") == 0)
             opts.shuffle_seed = strtoull(argv[i + 1], NULL, 10);
         else
             good = strcmp(argv[i], "--set") == 0 && opts.n_settings < TL_COUNT(settings) &&
                    parse_setting(argv[i + 1], &settings[opts.n_settings++]);
     }
+    good = good && !(records && opts.shuffle_seed);
     if (!good || serial_load(argv[1], &handle, &program, &err)) {
         fprintf(stderr, "serial: %s\n", err.code ? err.msg : "bad usage");
         return 2;
     }
-    code = serial_run(program, &opts, &run) == TL_ENOMEM && !run ? 3 : report(program, run, dir);
+    code = run_observed(program, &opts, records, &run) && !run ? 3 : report(program, run, dir);
     serial_free(run);
     serial_unload(handle);
     return code;
