@@ -29,7 +29,9 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
     while (dep != NULL) {
         struct tl_slot *succ = dep->succ;
 
-        dep = dep->next;                           /* the entry is the successor's: not to be read once it may run */
+        dep = dep->next; /* the entry is the successor's: not to be read once it may run */
+        if (tl__fault("lost_successor"))
+            continue;
         if (tl_sub_acq_rel(&succ->waits, 1u) == 1) /* D1/D2 */
             tl__make_ready(s->device, s, succ);
     }

@@ -70,17 +70,27 @@ static void put_args(struct line *l, const struct tl_slot *slot)
     }
 }
 
-/* The core that runs a part of `slot` or holds one that never started. */
-static const struct tl_core_role *core_of(const struct tl_device *d, const struct tl_slot *slot)
+/* The core that a part of `slot` was given to and that has not finished it, one that runs it before others; *ret_n:
+ * which of its tokens that is. */
+static struct tl_core_role *core_of(struct tl_device *d, const struct tl_slot *slot, uint32_t *ret_n)
 {
-    for (uint32_t i = 0; i < d->n_cores; i++) {
-        const struct tl_core_role *core = &d->cores[i];
+    struct tl_core_role *found = NULL;
 
-        for (uint32_t n = core->seen; n != core->sent; n++)
-            if (core->token[n & 1].slot == slot)
+    for (uint32_t i = 0; i < d->n_cores; i++) {
+        struct tl_core_role *core = &d->cores[i];
+
+        for (uint32_t n = core->seen; n != core->sent; n++) {
+            bool runs = n == core->seen && tl_load_rlx(&core->running) != 0; /* relaxed: nothing moves */
+
+            if (core->token[n & 1].slot != slot || (found != NULL && !runs))
+                continue;
+            found = core;
+            *ret_n = n;
+            if (runs)
                 return core;
+        }
     }
-    return NULL;
+    return found;
 }
 
 static void put_waits(struct line *l, const struct tl_device *d, const struct tl_slot *slot)
@@ -88,32 +98,51 @@ static void put_waits(struct line *l, const struct tl_device *d, const struct tl
     const struct tl_ring *ring = &d->rings[slot->ring];
     unsigned told = 0;
 
-    put(l, "WAITING for");
+    put(l, "WAITING");
     for (uint32_t i = 0; i < slot->n_deps && told < 4; i++) {
         const struct tl_dep *dep = &ring->deps[(slot->dep_first + i) % ring->dep_pool];
 
         if ((dep->flags & TL_EDGE_WAIT) == 0 || tl_load_acq(&dep->pred->fanout) == TL_FANOUT_CLOSED) /* D3 */
             continue;
-        put(l, " r%ut%u", tl__task_ring(dep->pred->payload->id), tl__task_local(dep->pred->payload->id));
+        put(l, "%s r%ut%u", told == 0 ? " for" : "", tl__task_ring(dep->pred->payload->id),
+            tl__task_local(dep->pred->payload->id));
         told++;
     }
-    put(l, told == 0 ? " the end of its submission" : "");
+    put(l, told == 0 ? ", although all before it is complete" : "");
+}
+
+static unsigned threads_in_kernels(struct tl_device *d)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < d->n_cores; i++)
+        n += tl_load_rlx(&d->cores[i].running); /* relaxed: nothing moves */
+    return n;
 }
 
 static void put_state(struct line *l, struct tl_device *d, struct tl_slot *slot)
 {
-    const struct tl_core_role *core = core_of(d, slot);
+    uint32_t n = 0;
+    struct tl_core_role *core = core_of(d, slot, &n);
     const char *type = core != NULL && core->kind == TL_KIND_AIC ? "AIC" : "AIV";
 
     put(l, " ");
-    if (tl_load_rlx(&slot->waits) != 0) /* relaxed, all: nothing moves */
+    if (tl_load_rlx(&slot->waits) != 0) { /* relaxed, all: nothing moves */
         put_waits(l, d, slot);
-    else if (core == NULL)
+    } else if (core == NULL) {
         put(l, "READY, but no core takes it");
-    else if (tl_load_rlx(&((struct tl_core_role *)(uintptr_t)core)->running) != 0)
+    } else if (n != core->seen) {
+        const struct tl_task_payload *first = core->token[core->seen & 1].slot->payload;
+
+        put(l, "PENDING on %s core %u behind r%ut%u", type, core->id, tl__task_ring(first->id),
+            tl__task_local(first->id));
+    } else if (tl_load_rlx(&core->running) != 0) {
         put(l, "RUNNING on %s core %u: its kernel does not return", type, core->id);
-    else
-        put(l, "DISPATCHED to %s core %u, which posts no FIN", type, core->id);
+    } else {
+        put(l, "DISPATCHED to %s core %u, which does not acknowledge it", type, core->id);
+        if (threads_in_kernels(d) >= d->opts.threads)
+            put(l, ": every thread of the simulator is in a kernel (--sim-threads)");
+    }
 }
 
 static bool is_stuck(const struct tl_slot *slot)
@@ -171,16 +200,17 @@ void tl__stall_lines(struct tl_device *d, uint64_t still_ns, char *text, size_t 
 {
     char first[500] = "";
     struct line l = {first, sizeof(first), 0};
-    unsigned told;
+    unsigned active, told;
 
     lock_all(d);
-    told = tell(d, false, 0, &l);
-    told = tell(d, true, told, &l);
+    active = tell(d, false, 0, &l);
+    told = tell(d, true, active, &l);
     unlock_all(d);
     if (told > MAX_LINES)
         tl_log_error("[STALL] and %u more", told - MAX_LINES);
-    (void)snprintf(text, n, "no progress for %.1f s with %u of %llu tasks unfinished: %s", (double)still_ns / 1e9, told,
-                   (unsigned long long)tl_load_rlx(&d->submitted), first);
+    (void)snprintf(text, n, "no progress for %.1f s with %u of %llu tasks unfinished%s: %s", (double)still_ns / 1e9,
+                   told, (unsigned long long)tl_load_rlx(&d->submitted),
+                   active == 0 && told != 0 ? ", all of which wait for others (deadlocked dependencies)" : "", first);
 }
 
 int tl__stall_capture(struct tl_sched *s)
