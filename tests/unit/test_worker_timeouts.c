@@ -92,6 +92,29 @@ static void invalid_values_are_ignored_by_name(void **state)
     }
 }
 
+/* Each variable has its own limit, and falls back alone. */
+static void each_variable_has_its_limits(void **state)
+{
+    (void)state;
+    expect(read_with(false, "TASKLENS_OP_EXECUTE_TIMEOUT_US=4294967295000",
+                     "TASKLENS_STREAM_SYNC_TIMEOUT_MS=4294967295", "TASKLENS_SCHEDULER_TIMEOUT_MS=4294967295"),
+           4294967295, 4294967295000, 4294967295);
+    assert_int_equal(lines, 0);
+    expect(read_with(false, "TASKLENS_OP_EXECUTE_TIMEOUT_US=4294967295001", "TASKLENS_STREAM_SYNC_TIMEOUT_MS=9", NULL),
+           20000, 45000000, 9);
+    assert_int_equal(lines, 1);
+    assert_string_equal(last_line, "TASKLENS_OP_EXECUTE_TIMEOUT_US=4294967295001 is ignored: it must be a whole number "
+                                   "from 1 to 4294967295000");
+    expect(read_with(false, "SIMPLER_STREAM_SYNC_TIMEOUT_MS=0x10", "TASKLENS_OP_EXECUTE_TIMEOUT_US=1", NULL), 20000, 1,
+           50000);
+    assert_int_equal(lines, 1);
+    assert_non_null(strstr(last_line, "SIMPLER_STREAM_SYNC_TIMEOUT_MS=0x10 is ignored"));
+    /* Ours counts even where it is no number. */
+    expect(read_with(false, "TASKLENS_SCHEDULER_TIMEOUT_MS=soon", "SIMPLER_SCHEDULER_TIMEOUT_MS=5", NULL), 20000,
+           45000000, 50000);
+    assert_int_equal(lines, 2);
+}
+
 static void order_counts_on_a_real_chip_only(void **state)
 {
     (void)state;
@@ -99,8 +122,12 @@ static void order_counts_on_a_real_chip_only(void **state)
     expect(read_with(false, "TASKLENS_SCHEDULER_TIMEOUT_MS=60000", NULL, NULL), 60000, 45000000, 50000);
     expect(read_with(true, "TASKLENS_SCHEDULER_TIMEOUT_MS=45000", NULL, NULL), 20000, 45000000, 50000);
     assert_non_null(strstr(last_line, "below the op-execute timeout"));
+    expect(read_with(true, "TASKLENS_SCHEDULER_TIMEOUT_MS=44999", NULL, NULL), 44999, 45000000, 50000);
+    assert_int_equal(lines, 0);
     expect(read_with(true, "TASKLENS_STREAM_SYNC_TIMEOUT_MS=45000", NULL, NULL), 20000, 45000000, 50000);
     assert_non_null(strstr(last_line, "below the stream-sync timeout"));
+    expect(read_with(true, "TASKLENS_STREAM_SYNC_TIMEOUT_MS=45001", NULL, NULL), 20000, 45000000, 45001);
+    assert_int_equal(lines, 0);
     expect(read_with(true, "TASKLENS_SCHEDULER_TIMEOUT_MS=2000", "TASKLENS_OP_EXECUTE_TIMEOUT_US=3000000",
                      "TASKLENS_STREAM_SYNC_TIMEOUT_MS=3400"),
            20000, 45000000, 50000);
@@ -114,11 +141,9 @@ static void order_counts_on_a_real_chip_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_hold_without_variables),
-        cmocka_unit_test(both_spellings_are_read),
-        cmocka_unit_test(ours_wins_and_says_so),
-        cmocka_unit_test(invalid_values_are_ignored_by_name),
-        cmocka_unit_test(order_counts_on_a_real_chip_only),
+        cmocka_unit_test(defaults_hold_without_variables), cmocka_unit_test(both_spellings_are_read),
+        cmocka_unit_test(ours_wins_and_says_so),           cmocka_unit_test(invalid_values_are_ignored_by_name),
+        cmocka_unit_test(each_variable_has_its_limits),    cmocka_unit_test(order_counts_on_a_real_chip_only),
     };
 
     tl__log_set_sink(keep_line, NULL);
