@@ -6,6 +6,7 @@ set -u
 binary=$1
 command -v strace >/dev/null 2>&1 || { echo "no strace: skipped"; exit 77; }
 trace=$(mktemp)
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # the leak checker cannot run while traced
 trap 'rm -f "$trace"' EXIT
 strace -f -q -e trace=clone,clone3,fork,vfork,write -o "$trace" "$binary/tests/scene_test_idle_worker" --twice >/dev/null 2>&1 || {
   grep -q "ptrace" "$trace" && { echo "tracing is not permitted: skipped"; exit 77; }
