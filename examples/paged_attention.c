@@ -280,8 +280,8 @@ static const struct tl_case cases[] = {
     {.name = "spmd", .settings = {{"batch", 5}, {"max_context", 61}, {"spmd", 1}}},
     {.name = "spmd_64bat_8192ctx",
      .settings = {{"batch", 64},
-                  {"heads", 16},
-                  {"kv_heads", 1},
+                  {"heads", 64},
+                  {"kv_heads", 4}, /* each cache is 1 GiB */
                   {"head_dim", 256},
                   {"block_size", 64},
                   {"max_context", 8192},

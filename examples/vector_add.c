@@ -40,7 +40,7 @@ static const struct tl_kernel kernels[] = {
 enum { PARAM_ELEMENTS, PARAM_TILES };
 
 static const struct tl_param params[] = {
-    [PARAM_ELEMENTS] = {"elements", 16384, 1, 1 << 26, "length of the vectors"},
+    [PARAM_ELEMENTS] = {"elements", 16384, 1, 1 << 27, "length of the vectors"},
     [PARAM_TILES] = {"tiles", 4, 1, 1 << 20, "tasks that share the work"},
 };
 

@@ -68,11 +68,23 @@ int tl__engine_export(struct tl_engine *e, uint32_t epoch, uint64_t expected_dum
 /* Time in which any lane was parked so far (wire/parked.h), the open interval included; for watchdogs. Any thread. */
 uint64_t tl__engine_parked_ns(struct tl_engine *e, uint32_t epoch);
 
+/* Figures for a progress line, of payload bytes. Any thread. */
+struct tl_engine_progress {
+    uint64_t captured; /* by the device */
+    uint64_t drained;  /* written to the disk */
+    uint64_t queued;   /* captured, and neither drained nor lost yet */
+};
+void tl__engine_progress(struct tl_engine *e, uint32_t epoch, struct tl_engine_progress *ret_progress);
+/* What a recording in directory `dir` may take of its disk, less what is kept free for what tells of it; at least 1.
+ * 0: not known. Any thread. */
+uint64_t tl__engine_room_bytes(const char *dir);
+
 /*
  * `tasklens recover`: rebuilds the artifacts of DIR (a run's directory) from its run.journal and removes that. May be
  * killed and done again. A run that was killed before its first record leaves no manifest; what an earlier run had
  * recorded in the directory is then left alone. TL_ENOENT: no such directory, or neither journal nor recording in it;
- * TL_EBUSY: the process that writes the journal lives; TL_EPARSE, TL_EVERSION: not a journal that this version reads; TL_EIO, TL_ENOSPC, TL_ENOMEM. The journal stays then.
+ * TL_EBUSY: the process that writes the journal lives; TL_EPARSE, TL_EVERSION: not a journal that this version reads;
+ * TL_EIO, TL_ENOSPC, TL_ENOMEM. The journal stays then.
  */
 struct tl_recover_result {
     uint64_t buffers, records, payload_bytes, torn_bytes, payloads_missing;

@@ -96,9 +96,12 @@ struct tl_crun {
     struct tl_journal_writer *journal;
     int disk_code; /* first error of the payload file; sticky */
     int journal_code;
-    uint64_t bin_size, window_end, throttle_from_ns, throttle_bytes;
-    char disk_what[160];
+    uint64_t bin_size, window_end, throttle_until_ns;
+    uint64_t room_bytes; /* that may be written before the disk is asked again */
+    uint64_t n_records;  /* handed to the writer so far */
+    char disk_what[240];
     tl_au64 written_bytes;  /* writer: the writer; for the drain rate in messages */
+    tl_au64 settled_bytes;  /* likewise: payloads that it is done with, those that are lost included */
     tl_au64 first_write_ns; /* likewise; 0: nothing written yet */
     tl_au64 busy_ns;        /* likewise: spent on payloads */
     tl_au64 jobs_done;      /* H5: the writer is done with so many batches; pairs with H6 in seal */
@@ -234,6 +237,10 @@ uint64_t tl__watch_step(struct tl_shard *s);
 int tl__reconcile_shard(struct tl_shard *s, struct tl_crun *run);
 /* The device is done with the run: ends lanes whose end mark found no host. */
 void tl__late_shard(struct tl_shard *s, struct tl_crun *run);
+
+/* room.c: on the writer's thread. Whether `bytes` at `end - bytes` of the payload file leave room for what comes after.
+ * If not, `why` says so. */
+bool tl__room_for(struct tl_crun *run, uint64_t bytes, uint64_t end, char *why, size_t size);
 
 /* writer.c */
 void tl__writer_main(void *engine);

@@ -104,10 +104,10 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
     run->bin_fd = -1;
     run->journal = NULL;
     run->disk_code = run->journal_code = 0;
-    run->bin_size = run->window_end = run->throttle_bytes = 0;
-    run->throttle_from_ns = tl__now_ns();
+    run->bin_size = run->window_end = run->throttle_until_ns = run->room_bytes = run->n_records = 0;
     run->disk_what[0] = '\0';
-    tl_store_rlx(&run->written_bytes, 0); /* relaxed, these five: E1 publishes them */
+    tl_store_rlx(&run->written_bytes, 0); /* relaxed, these six: E1 publishes them */
+    tl_store_rlx(&run->settled_bytes, 0);
     tl_store_rlx(&run->first_write_ns, 0);
     tl_store_rlx(&run->busy_ns, 0);
     tl_store_rlx(&run->jobs_done, 0);

@@ -4,6 +4,9 @@
  * moves each second, so that the device can tell a slow host from a dead one; and a lane that has been parked for a
  * second in all gets one line per run that says why.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/env.h"
 #include "base/log.h"
 #include "collect/engine_impl.h"
@@ -27,17 +30,33 @@ static const char *cause_of(struct tl_hlane *lane, struct tl_crun *run, uint64_t
     return lane->n_recycled == 0 && lane->free_tail == lane->free_head_seen ? "collector" : "arena";
 }
 
+/* What would help against this cause, with this configuration. */
+static void ways_out(const struct tl_run_config *c, const char *cause, char *text, size_t size)
+{
+    const char *less = c->dump_args == 2 ? "record less with --dump-args 1, or 3, and marks" : "mark less";
+    const char *cut = c->dump_oversize_chunk ? ", cut the largest tensors with --dump-oversize truncate" : "";
+    const char *more = strcmp(cause, "disk") == 0    ? "choose a faster disk with --out"
+                       : strcmp(cause, "arena") == 0 ? "give the lane more memory with --dfx-set avg-bytes="
+                                                     : "give it more buffers with --dfx-set buffers=, or --dfx-threads";
+
+    (void)snprintf(text, size, "%s%s, or %s", less, cut, more);
+}
+
 static void warn(struct tl_hlane *lane, struct tl_crun *run, uint64_t parked_ns)
 {
     uint64_t first = tl_load_rlx(&run->first_write_ns), now = tl__now_ns(); /* relaxed, all three: figures */
     uint64_t since = first != 0 && now > first ? now - first : 0, written = tl_load_rlx(&run->written_bytes);
     double rate = since != 0 ? (double)written * 1e3 / (double)since : 0;
+    const char *cause = cause_of(lane, run, since);
+    char ways[240];
 
+    ways_out(&run->config, cause, ways, sizeof(ways));
     tl_log_warn(
-        "%s lane %u has waited %.1f s for the host (cause: %s; drained %.1f MB at %.1f MB/s, %.1f MB queued): dump "
-        "less (level 1, or 3 with marks), cut oversize tensors with --dump-oversize truncate, or use a faster disk",
-        lane->spec->name, lane->index, (double)parked_ns / 1e9, cause_of(lane, run, since), (double)written / 1e6, rate,
-        (double)tl_load_rlx(&lane->engine->queued_bytes) / 1e6);
+        "the tasks go at the speed of their recording: %s lane %u has waited %.1f s for the host (cause: %s; "
+        "drained %.1f MB at %.1f MB/s, %.1f MB queued). Nothing is lost, and no time budget runs meanwhile. For "
+        "more speed %s",
+        lane->spec->name, lane->index, (double)parked_ns / 1e9, cause, (double)written / 1e6, rate,
+        (double)tl_load_rlx(&lane->engine->queued_bytes) / 1e6, ways);
 }
 
 static void look(struct tl_hlane *lane, uint64_t parked_since, uint64_t now)
@@ -87,4 +106,23 @@ uint64_t tl__watch_step(struct tl_shard *s)
     if (now - s->beat_ns >= TL_HEARTBEAT_NS)
         beat(s, now);
     return s->beat_ns + TL_HEARTBEAT_NS;
+}
+
+void tl__engine_progress(struct tl_engine *e, uint32_t epoch, struct tl_engine_progress *ret_progress)
+{
+    struct tl_crun *run = tl__run_find(e, epoch);
+    struct tl_engine_progress p = {0};
+    uint64_t settled;
+
+    for (unsigned i = 0; run != NULL && i < e->n_lanes; i++)
+        if ((uint32_t)pull(&e->lanes[i], &e->lanes[i].view->epoch, offsetof(struct tl_lane, epoch)) == epoch)
+            p.captured +=
+                pull(&e->lanes[i], &e->lanes[i].view->captured_bytes, offsetof(struct tl_lane, captured_bytes));
+    if (run != NULL) {
+        p.drained = tl_load_rlx(&run->written_bytes); /* relaxed, both: figures */
+        settled = tl_load_rlx(&run->settled_bytes);
+        p.captured = p.captured > settled ? p.captured : settled;
+        p.queued = p.captured - settled;
+    }
+    *ret_progress = p;
 }

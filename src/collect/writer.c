@@ -28,9 +28,17 @@ struct extent {
 static void disk_failed(struct tl_crun *run, int code, const char *what)
 {
     run->disk_code = code;
-    (void)snprintf(run->disk_what, sizeof(run->disk_what), "%s: %s", what, tl_strerror(code));
+    (void)snprintf(run->disk_what, sizeof(run->disk_what), "%s", what);
     tl_log_error("%s/args_dump/args.bin: %s; the run goes on, payloads from here on are lost", run->dir,
                  run->disk_what);
+}
+
+static void disk_error(struct tl_crun *run, int code, const char *what)
+{
+    char text[sizeof(run->disk_what)];
+
+    (void)snprintf(text, sizeof(text), "%s: %s", what, tl_strerror(code));
+    disk_failed(run, code, text);
 }
 
 static void bin_open(struct tl_crun *run)
@@ -41,27 +49,29 @@ static void bin_open(struct tl_crun *run)
         return;
     (void)snprintf(path, sizeof(path), "%s/%s", run->dir, TL_DUMP_DIR_NAME);
     if (mkdir(path, 0777) < 0 && errno != EEXIST) {
-        disk_failed(run, tl__code_of_errno(errno), "cannot make its directory");
+        disk_error(run, tl__code_of_errno(errno), "cannot make its directory");
         return;
     }
     (void)snprintf(path, sizeof(path), "%s/%s/%s", run->dir, TL_DUMP_DIR_NAME, TL_DUMP_BIN_NAME);
     run->bin_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (run->bin_fd < 0)
-        disk_failed(run, tl__code_of_errno(errno), "cannot be made");
+        disk_error(run, tl__code_of_errno(errno), "cannot be made");
 }
 
 /* --- pace ---------------------------------------------------------------------------------------------------- */
 
-/* For tests: no more than so many bytes a second. */
-static void throttle(struct tl_crun *run, uint64_t bytes)
+/* For tests: as slow as a disk of so many bytes a second, which does not catch up on time when nothing came. */
+static void throttle(struct tl_crun *run, uint64_t bytes, uint64_t from)
 {
     static tl_au32 nobody;
     uint64_t rate = run->config.throttle_writer_bytes_s, until;
 
     if (rate == 0)
         return;
-    run->throttle_bytes += bytes;
-    until = run->throttle_from_ns + (uint64_t)((double)run->throttle_bytes * 1e9 / (double)rate);
+    if (run->throttle_until_ns > from)
+        from = run->throttle_until_ns;
+    until = from + (uint64_t)((double)bytes * 1e9 / (double)rate);
+    run->throttle_until_ns = until;
     while (tl__now_ns() < until)
         (void)tl__park(&nobody, 0, until);
 }
@@ -88,30 +98,36 @@ static uint64_t extent_write(struct tl_hlane *lane, struct tl_crun *run, const s
     uint64_t at = x->arena % lane->arena_bytes, done = 0;
     uint64_t from = tl__now_ns(), now;
     size_t written;
+    char why[200];
     int r = 0;
 
+    if (!tl__room_for(run, x->bytes, x->bin + x->bytes, why, sizeof(why))) {
+        disk_failed(run, TL_ENOSPC, why);
+        return 0;
+    }
     while (done < x->bytes && r == 0) {
         uint64_t n = x->bytes - done < TL_ENGINE_WRITE_BYTES ? x->bytes - done : TL_ENGINE_WRITE_BYTES;
         uint8_t *data = lane->arena_view + at + done;
 
         r = t->ops->copy_from_device(t, data, lane->arena_addr + at + done, n);
         if (r < 0) {
-            disk_failed(run, r, "the payload cannot be read from the device");
+            disk_error(run, r, "the payload cannot be read from the device");
             break;
         }
         r = tl__write(run->bin_fd, data, (size_t)n, x->bin + done, &written);
         done += written;
         if (r < 0)
-            disk_failed(run, r, "cannot be written");
-        throttle(run, written);
+            disk_error(run, r, "cannot be written");
+        throttle(run, written, from);
+        (void)tl_add_rlx(&run->written_bytes, written); /* relaxed, all three: figures */
+        (void)tl_add_rlx(&run->settled_bytes, written);
+        if (x->bin + done > run->bin_size)
+            run->bin_size = x->bin + done;
+        window(run);
         now = tl__now_ns();
-        (void)tl_add_rlx(&run->busy_ns, now - from); /* relaxed: a figure */
+        (void)tl_add_rlx(&run->busy_ns, now - from);
         from = now;
     }
-    tl_add_rlx(&run->written_bytes, done); /* relaxed: a figure */
-    if (x->bin + done > run->bin_size)
-        run->bin_size = x->bin + done;
-    window(run);
     return done;
 }
 
@@ -128,6 +144,7 @@ static void extent_flush(struct tl_batch *batch, struct extent *x)
     bin_open(run);
     if (run->disk_code == 0)
         done = extent_write(lane, run, x);
+    (void)tl_add_rlx(&run->settled_bytes, x->bytes - done); /* relaxed: a figure */
     end = x->bin + done;
     for (uint32_t i = x->first; i <= x->last; i++) {
         struct tl_payload p;
@@ -220,6 +237,7 @@ static void job_do(struct tl_batch *batch)
     struct tl_engine *e = lane->engine;
     bool end = batch->end, ring = batch->has_payload;
 
+    run->n_records += batch->count;
     if (batch->count > 0 && lane->spec->has_arena && lane->spec->eager_bin(run->levels[lane->spec->stream]))
         bin_open(run);
     if (batch->has_payload)

@@ -295,6 +295,14 @@ int tl__probe_partial(struct tl_sched *s, struct tl_slot *slot);
 int tl__probe_end(struct tl_probe *p);
 /* Records that a retired task calls for by the rules alone. */
 uint64_t tl__probe_expected(const struct tl_probe *p, const struct tl_slot *slot);
+/* Payload bytes that the task will bring, before it runs. */
+uint64_t tl__probe_payload_bytes(const struct tl_sched *s, const struct tl_slot *slot);
+/* Bytes that a graph which is built to its end will bring to the disk: payloads, and records with what tells of them.
+ */
+struct tl_foreseen {
+    uint64_t records, payload_bytes;
+};
+void tl__probe_foresee(const struct tl_device *d, struct tl_foreseen *ret_foreseen);
 /* Runs one part on one core that has something to do, of any scheduler. */
 bool tl__cores_step(struct tl_device *d, unsigned hint);
 /* True if at least `n` cores have a token and nobody runs them. A hint. */

@@ -326,6 +326,46 @@ static int capture_scalar(struct tl_sched *s, uint32_t i)
     return 0;
 }
 
+/* --- what will be recorded --------------------------------------------------------------------------------------- */
+
+uint64_t tl__probe_payload_bytes(const struct tl_sched *s, const struct tl_slot *slot)
+{
+    const struct tl_task_payload *p = slot->payload;
+    uint64_t arena = s->probe.producer.arena_bytes, sum = 0;
+
+    for (uint32_t i = 0; i < p->n_tensors && i < slot->width; i++) {
+        struct item item;
+
+        if (s->probe.level != 2 && !tensor_marked(p, i))
+            continue;
+        look(s, slot, i, &item);
+        if (item.bytes > arena && !s->probe.chunk)
+            item.bytes = arena / 2;
+        sum += item.role == TL_WIRE_INOUT ? 2 * item.bytes : item.bytes;
+    }
+    return sum;
+}
+
+void tl__probe_foresee(const struct tl_device *d, struct tl_foreseen *ret_foreseen)
+{
+    const struct tl_sched *s = &d->scheds[0];
+
+    *ret_foreseen = (struct tl_foreseen){0};
+    for (unsigned r = 0; r < TL_GRAPH_RINGS; r++) {
+        const struct tl_ring *ring = &d->rings[r];
+        uint32_t head = tl_load_rlx(&ring->head); /* relaxed: nothing runs yet */
+
+        for (uint32_t local = tl_load_rlx(&ring->tail); local != head; local++) {
+            const struct tl_slot *slot = &ring->slots[local & (ring->window - 1)];
+
+            if (slot->widest == NULL) /* memory alone */
+                continue;
+            ret_foreseen->records += tl__probe_expected(&s->probe, slot);
+            ret_foreseen->payload_bytes += tl__probe_payload_bytes(s, slot);
+        }
+    }
+}
+
 /* --- the capture of one stage ------------------------------------------------------------------------------------ */
 
 int tl__probe_resume(struct tl_sched *s)

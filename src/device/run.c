@@ -229,6 +229,8 @@ static void reset(struct tl_device *d)
     tl_store_rlx(&d->status->retired, 0);
     tl_store_rlx(&d->status->submitted, 0);
     tl_store_rlx(&d->status->epoch, d->launch->epoch);
+    d->status->refused = 0;
+    d->status->foreseen_bytes = 0;
     d->status->message[0] = '\0';
     d->status->block[0] = '\0';
     if (d->launch->dfx != 0) {
@@ -287,12 +289,38 @@ void tl__device_report(struct tl_device *d)
     tl__bell_ring(&d->opts.bells->run);
 }
 
+/* A graph that is known as a whole, before its first task: what it would record must fit on the disk. */
+static void check_room(struct tl_device *d)
+{
+    uint64_t room = d->launch->disk_room_bytes, needed;
+    struct tl_foreseen f;
+    char text[400];
+
+    if (!tl__probe_on(&d->scheds[0]) || tl_load_rlx(&d->failed) != 0) /* relaxed: nothing runs yet */
+        return;
+    tl__probe_foresee(d, &f);
+    d->status->foreseen_bytes = f.payload_bytes;
+    needed = f.payload_bytes + f.records * TL_RECORD_DISK_BYTES;
+    if (room == 0 || needed <= room)
+        return;
+    d->status->refused = 1;
+    (void)snprintf(
+        text, sizeof(text),
+        "nothing was run: its recording needs %.1f MB (%llu records with %.1f MB of payload) and the disk has "
+        "room for %.1f MB; free some, choose another directory with --out, or record less (level 1, or 3 "
+        "with marks)",
+        (double)needed / 1e6, (unsigned long long)f.records, (double)f.payload_bytes / 1e6, (double)room / 1e6);
+    tl__device_fail(d, TL_ENOSPC, text);
+}
+
 static void execute(struct tl_device *d, const struct tl_runtime_policy *policy, struct tl_graph *graph)
 {
     struct tl_orch orch = {.device = d, .graph = graph, .policy = policy};
 
-    if (policy->build_first)
+    if (policy->build_first) {
         tl__orch_run(&orch);
+        check_room(d);
+    }
     tl__device_enter(d);
     if (!policy->build_first)
         tl__orch_run(&orch);

@@ -172,3 +172,15 @@ int tl__object_keep(const struct tl_object *object, const char *dir, struct tl_e
     }
     return rc;
 }
+
+void tl__object_unkeep(const struct tl_object *object, const char *dir)
+{
+    char path[4096];
+
+    if (object->path == NULL ||
+        (size_t)snprintf(path, sizeof(path), "%s/program/%s.so", dir, object->program->name) >= sizeof(path))
+        return;
+    (void)unlink(path);
+    (void)snprintf(path, sizeof(path), "%s/program", dir);
+    (void)rmdir(path);
+}

@@ -20,5 +20,7 @@ void tl__object_close(struct tl_object *object);
 /* Copies the object's file to DIR/program/NAME.so, if the bytes are still those that were loaded. A linked one has
  * nothing to copy. 0, TL_EIO, TL_ENOSPC. */
 int tl__object_keep(const struct tl_object *object, const char *dir, struct tl_error *reterr);
+/* Takes it back: the run never began. */
+void tl__object_unkeep(const struct tl_object *object, const char *dir);
 
 #endif

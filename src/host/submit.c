@@ -292,6 +292,8 @@ static int launch_run(struct tl_run *run, const int64_t *params, uint32_t n_para
         rc = place_tensors(run, table, reterr);
     if (rc == 0 && c->dump_args > 0)
         rc = start_recording(run, l.schedulers, &l.dfx, reterr);
+    if (rc == 0 && run->recording && kind == TL_RUNTIME_HOST_BUILD) /* whose graph is known before its first task */
+        l.disk_room_bytes = tl__engine_room_bytes(run->prefix);
     if (rc == 0)
         rc = place_launch(run, &l, table, params, reterr);
     if (rc != 0)

@@ -21,6 +21,13 @@ void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_s
     *ret_submitted = tl__chip_peek(chip, run->status + offsetof(struct tl_run_status, submitted));
 }
 
+bool tl__run_recorded(struct tl_run *run, struct tl_engine_progress *ret_progress)
+{
+    if (run->recording)
+        tl__engine_progress(run->worker->engine, run->epoch, ret_progress);
+    return run->recording;
+}
+
 /* Time in which nothing moved and no lane waited for the host. */
 static uint64_t idle_ns(struct tl_run *run)
 {
@@ -189,6 +196,12 @@ static int end_recording(struct tl_run *run, struct tl_run_result *result, struc
         .parked_ns = run->end.parked_ns,
     };
 
+    if (run->end.refused != 0) { /* nothing was run: nothing to tell */
+        tl__engine_abandon(w->engine, run->epoch);
+        tl__object_unkeep(&run->loaded->object, run->prefix);
+        run->recording = false;
+        return 0;
+    }
     tl__engine_outcome(w->engine, run->epoch, &outcome);
     rc = tl__engine_export(w->engine, run->epoch, run->code == 0 ? run->end.expected_dump : UINT64_MAX, result, reterr);
     (void)snprintf(result->artifacts, sizeof(result->artifacts), "%s", run->prefix);

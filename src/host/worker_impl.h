@@ -73,6 +73,8 @@ int tl__run_settle(struct tl_run *run, uint64_t deadline_ns);
 int tl__run_drain(struct tl_run *run, uint64_t deadline_ns);
 /* Tasks so far; figures for a progress line. */
 void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_submitted);
+/* What is recorded so far, likewise. False: nothing is. */
+bool tl__run_recorded(struct tl_run *run, struct tl_engine_progress *ret_progress);
 /* Gives back the run's device memory and frees it. */
 void tl__run_free(struct tl_run *run);
 /* True if a hang left a thread of this process in a kernel: the caller should leave by _exit. */

@@ -84,7 +84,8 @@ struct tl_lane {
     /* Lines 4-5. writer: device; readers: host (figures while running, the truth for reconcile after a death). */
     tl_au64 epoch; /* of `counts` */
     struct tl_lane_counts counts;
-    uint64_t reserved3[5];
+    tl_au64 captured_bytes; /* counts.payload_bytes, for a progress line */
+    uint64_t reserved3[4];
 };
 _Static_assert(sizeof(struct tl_lane) == 384, "six cache lines");
 _Static_assert(offsetof(struct tl_lane, free_tail) == 128, "the host's line");

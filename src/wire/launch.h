@@ -19,6 +19,9 @@ enum tl_runtime_kind { TL_RUNTIME_RING, TL_RUNTIME_HOST_BUILD };
 
 enum tl_stream { TL_STREAM_DUMP, TL_STREAM_COUNT };
 
+/* A record's share of journal and manifest while both are on the disk; its payload comes on top. Rounded up. */
+#define TL_RECORD_DISK_BYTES UINT64_C(1024)
+
 struct tl_launch {
     uint32_t magic, version;
     uint32_t epoch;      /* >= 1, one more a run */
@@ -39,24 +42,26 @@ struct tl_launch {
     uint32_t dump_chunk;           /* 1: stream payloads larger than the arena in pieces; 0: truncate */
     uint32_t guard;                /* 0: off; else every buffer ends at a guard page, aligned to at least so much */
     uint32_t scheduler_timeout_ms; /* no progress, less parked time */
-    uint32_t reserved[3];
+    uint32_t reserved;
+    uint64_t disk_room_bytes; /* what a recording may take: a graph known to bring more is refused. 0: unknown */
 };
 _Static_assert(sizeof(struct tl_launch) == 192, "fixed layout");
+_Static_assert(offsetof(struct tl_launch, disk_room_bytes) == 184, "read by the peer");
 _Static_assert(offsetof(struct tl_launch, dfx) == 160 - 8, "read by the peer");
 
 enum tl_run_state { TL_RUN_IDLE, TL_RUN_RUNNING, TL_RUN_DONE };
 
 struct tl_run_status {
     /* Line 0. writer: device; readers: host. */
-    tl_au32 state; /* R7: TL_RUN_DONE publishes everything below; A7 in the host's wait */
-    tl_au32 code;  /* first fatal code as -TL_E..., 0: none. One CAS wins */
-    tl_au32 epoch; /* of the run that this describes */
-    uint32_t reserved0;
+    tl_au32 state;              /* R7: TL_RUN_DONE publishes everything below; A7 in the host's wait */
+    tl_au32 code;               /* first fatal code as -TL_E..., 0: none. One CAS wins */
+    tl_au32 epoch;              /* of the run that this describes */
+    uint32_t refused;           /* 1: no task was run, because there is no room for what they would record */
     tl_au64 submitted, retired; /* tasks; while running the device's last look, a tenth of a second old at most */
     uint64_t wall_ns;           /* launch to completion */
     uint64_t parked_ns;         /* union over the lanes */
     uint64_t expected_dump;     /* dump records that retired tasks, level and marks call for */
-    uint64_t reserved1;
+    uint64_t foreseen_bytes;    /* payload that a graph built to its end was known to bring; 0: not known */
     /* Then one line of text for people. */
     char message[960];
     /* After a crash: what is to be said of it, lines that end with a newline. Else empty. */

@@ -72,6 +72,7 @@ void tl__producer_begin(struct tl_producer *p, uint32_t epoch)
     memset(&p->lane->counts, 0, sizeof(p->lane->counts));
     tl_store_rlx(&p->lane->given_up, 0); /* relaxed: a hint to beat */
     tl_store_rlx(&p->lane->parked_ns, 0);
+    tl_store_rlx(&p->lane->captured_bytes, 0);
     tl_store_rel(&p->lane->epoch, epoch); /* R8: the counters are this epoch's; pairs with A8 in reconcile */
     p->epoch = epoch;
     p->attempt_open = false;
@@ -285,6 +286,7 @@ static void commit(struct tl_producer *p, uint64_t payload_bytes)
 {
     p->count++;
     p->lane->counts.payload_bytes += payload_bytes;
+    tl_store_rlx(&p->lane->captured_bytes, p->lane->counts.payload_bytes); /* relaxed: a figure */
     tl_store_rel(&p->buffer->count, p->count); /* R6: the record and its payload; pairs with A6 */
     if (p->count == p->capacity)
         (void)publish(p); /* if the queue is full, the next reserve waits for it */

@@ -11,8 +11,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/env.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "host/worker_impl.h"
 
 #define PROGRAMS_MAX 16u
 #define LINES_MAX 64u
@@ -194,7 +196,15 @@ void capture_submit(struct capture *c, const struct tl_program *program, const s
 
 int capture_wait(struct capture *c)
 {
+    const bool built_first = strcmp(capture_cells[c->cell].runtime, "host_build_graph") == 0;
+    uint64_t foreseen;
+
+    assert_int_equal(tl__run_settle(c->run, TL_FOREVER), 0);
+    foreseen = c->run->end.foreseen_bytes;
     c->code = tl_worker_wait(worker_of(c->cell), c->run, &c->result, &c->error);
+    /* Told from the graph before its first task, by another count than the capturing one. */
+    if (c->code == 0 && TASKLENS_DFX)
+        assert_int_equal(foreseen, built_first ? c->result.payload_bytes : 0);
     capture_open(c);
     return c->code;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tasklens run: one program on one simulated chip, checked and, if asked, recorded. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -18,6 +18,7 @@
 
 #define COMMAND "run"
 #define PROGRESS_NS UINT64_C(200000000)
+#define RATE_NS UINT64_C(1000000000)
 
 /* ---- Messages ---- */
 
@@ -26,8 +27,9 @@ static void to_stderr(void *ctx, enum tl_log_level level, const char *line)
     static const char *const names[] = {"debug", "note", "warning", "error"};
 
     (void)ctx;
-    if (level >= TL_LOG_INFO)
-        (void)fprintf(stderr, "tasklens run: %s: %s\n", names[level & TL_LOG_ERROR], line);
+    if (level >= TL_LOG_INFO) /* on a terminal the progress line stands there, and is shown again below */
+        (void)fprintf(stderr, "%stasklens run: %s: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
+                      names[level & TL_LOG_ERROR], line);
 }
 
 /* Whose fault a run's code is: the device's, or the program's (bad arguments to its own graph). */
@@ -137,33 +139,51 @@ static int set_up(struct tl_run_session *s)
 
 /* ---- Running ---- */
 
-/* How far a run is: tasks, and what its recording has on disk by now. */
-static void show_progress(struct tl_run *run, const char *dir, uint64_t since_ns)
+/* The drain rate of about the last second. */
+struct rate {
+    uint64_t since_ns, since_bytes;
+    double mb_s;
+};
+
+static double rate_of(struct rate *r, uint64_t drained)
 {
+    uint64_t now = tl__now_ns(), past = now - r->since_ns;
+
+    if (past >= RATE_NS || r->since_bytes == 0)
+        r->mb_s = past != 0 ? (double)(drained - r->since_bytes) * 1e3 / (double)past : 0;
+    if (past >= RATE_NS) {
+        r->since_ns = now;
+        r->since_bytes = drained;
+    }
+    return r->mb_s;
+}
+
+/* How far a run is: tasks, and its recording. */
+static void show_progress(struct tl_run *run, struct rate *rate)
+{
+    struct tl_engine_progress p;
     uint64_t retired, submitted;
-    char name[1200];
-    struct stat st;
 
     tl__run_progress(run, &retired, &submitted);
     (void)fprintf(stderr, "\r\033[K%" PRIu64 " of %" PRIu64 " tasks", retired, submitted);
-    (void)snprintf(name, sizeof(name), "%s/args_dump/args.bin", dir);
-    if (dir[0] != '\0' && stat(name, &st) == 0)
-        (void)fprintf(stderr, ", %.1f MB recorded, %.1f MB/s", (double)st.st_size / 1e6,
-                      (double)st.st_size * 1e3 / (double)(tl__now_ns() - since_ns));
+    if (tl__run_recorded(run, &p))
+        (void)fprintf(stderr, ", captured %.1f MB, drained %.1f MB at %.1f MB/s, %.1f MB queued",
+                      (double)p.captured / 1e6, (double)p.drained / 1e6, rate_of(rate, p.drained),
+                      (double)p.queued / 1e6);
     (void)fflush(stderr);
 }
 
 /* Waits for device and recording, with a line that shows how far they are if somebody looks at it. */
-static void watch(struct tl_run *run, const char *dir)
+static void watch(struct tl_run *run)
 {
-    uint64_t begin = tl__now_ns();
+    struct rate rate = {.since_ns = tl__now_ns()};
     bool shown = false;
 
     if (!isatty(STDERR_FILENO))
         return; /* tl_worker_wait waits */
     while (tl__run_settle(run, tl__now_ns() + PROGRESS_NS) == TL_ETIMEDOUT ||
            tl__run_drain(run, tl__now_ns() + PROGRESS_NS) == TL_ETIMEDOUT) {
-        show_progress(run, dir, begin);
+        show_progress(run, &rate);
         shown = true;
     }
     if (shown)
@@ -203,8 +223,12 @@ static int run_round(struct tl_run_session *s, int64_t round)
     if (!s->launched)
         tl__report_head(s);
     s->launched = true;
-    watch(run, dir);
+    watch(run);
     rc = tl_worker_wait(s->worker, run, &result, &err);
+    if (rc == TL_ENOSPC && result.tasks == 0 && result.artifacts[0] == '\0') { /* refused before its first task */
+        s->launched = s->launched && round > 0;
+        return tl__cmd_fail(COMMAND, "%s", err.msg);
+    }
     tl__report_round(s, round, dir, &result);
     if (rc != 0)
         (void)tl__cmd_fail(COMMAND, "%s", err.msg);
@@ -251,6 +275,7 @@ static int run_main(int argc, char **argv)
     rc = tl__run_options(argc, argv, &s.o);
     if (rc != TL_OPTS_GO_ON)
         return rc;
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write, not the end of the command */
     tl__log_set_sink(to_stderr, NULL);
     rc = find_program(&s);
     if (rc == 0)

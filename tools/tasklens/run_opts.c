@@ -98,6 +98,21 @@ static int call_bytes(void *target, const char *value, char *ret_problem, size_t
     return TL_EINVAL;
 }
 
+/* Megabytes a second; or bytes with a suffix, as elsewhere. */
+static int call_rate(void *target, const char *value, char *ret_problem, size_t problem_bytes)
+{
+    int64_t megabytes;
+
+    if (tl__opts_number(value, &megabytes) == 0 && megabytes >= 1 && megabytes <= BIG / 1000000) {
+        *(uint64_t *)target = (uint64_t)megabytes * 1000000;
+        return 0;
+    }
+    if (tl__opts_number(value, &megabytes) != 0 && parse_bytes(value, target) == 0)
+        return 0;
+    (void)snprintf(ret_problem, problem_bytes, "takes MB a second, or bytes as 64K or 4M, not \"%s\"", value);
+    return TL_EINVAL;
+}
+
 /* One "key=value" of --dfx-set. */
 static int set_knob(struct tl_run_config *c, char *word, char *ret_problem, size_t problem_bytes)
 {
@@ -230,8 +245,8 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
         {0, "dep-pool", TL_OPT_NUMBER, &raw.dep_pool, "N", "dependency entries of a ring", .min = 1, .max = 1 << 28},
         {0, "heap-bytes", TL_OPT_CALL, &raw.heap_bytes, "BYTES", "heap of a ring, as 256M", .call = call_bytes},
         {0, "device-memory", TL_OPT_CALL, &raw.memory_bytes, "BYTES", "memory of the device (16G)", .call = call_bytes},
-        {0, "throttle-writer", TL_OPT_CALL, &raw.throttle, "BYTES", "slow disk, for tests: bytes a second",
-         .call = call_bytes, .hidden = true},
+        {0, "throttle-writer", TL_OPT_CALL, &raw.throttle, "MB/S", "slow disk, for tests: MB a second",
+         .call = call_rate, .hidden = true},
         {0, "enable-chip-swimlane", TL_OPT_LEVEL, &raw.swimlane, "L", "", .max = 4, .bare = 4, .hidden = true},
         {0, "chip-swimlane-level", TL_OPT_LEVEL, &raw.swimlane, "L", "", .max = 4, .bare = 4, .hidden = true},
         {0, "enable-dep-gen", TL_OPT_FLAG, &raw.dep_gen, NULL, "", .hidden = true},
