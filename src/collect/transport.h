@@ -11,6 +11,7 @@
 #ifndef TL_COLLECT_TRANSPORT_H
 #define TL_COLLECT_TRANSPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct tl_transport;
 
 struct tl_transport_ops {
     const char *name; /* "mapped", "copy" */
+    bool in_place;    /* a view is the device's memory itself, so that it cannot be filled elsewhere */
     /* Device memory of `bytes`, aligned to TL_DEV_ALIGN; 0 or TL_ENOMEM. Contents undefined. */
     int (*alloc)(struct tl_transport *t, uint64_t bytes, uint64_t *ret_addr);
     /* Host view of a device range: same layout, owned by the transport until free(addr). NULL: out of memory. */

@@ -44,6 +44,7 @@ static int mapped_copy_from(struct tl_transport *t, void *host, uint64_t addr, u
 
 const struct tl_transport_ops tl__transport_mapped = {
     .name = "mapped",
+    .in_place = true,
     .alloc = mapped_alloc,
     .reg = mapped_reg,
     .free = mapped_free,

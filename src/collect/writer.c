@@ -2,7 +2,7 @@
 /*
  * The writer: one thread that puts payloads into args.bin and then the batch into the journal. Only when the journal's
  * append has returned has a record reached the host. Payloads that stand side by side are one write, straight from the
- * arena (mapped) or from its shadow, into which they are pulled piece by piece (copy).
+ * arena (mapped), or piece by piece through the first of its shadow (copy).
  *
  * A disk error is sticky for its run: from then on payloads are acknowledged without being written, and their records
  * say so. The device never waits for a disk that cannot take anything more.
@@ -107,7 +107,8 @@ static uint64_t extent_write(struct tl_hlane *lane, struct tl_crun *run, const s
     }
     while (done < x->bytes && r == 0) {
         uint64_t n = x->bytes - done < TL_ENGINE_WRITE_BYTES ? x->bytes - done : TL_ENGINE_WRITE_BYTES;
-        uint8_t *data = lane->arena_view + at + done;
+        /* Pulled pieces pass through the first of the shadow: it stays in cache, and the rest is never touched. */
+        uint8_t *data = t->ops->in_place ? lane->arena_view + at + done : lane->arena_view;
 
         r = t->ops->copy_from_device(t, data, lane->arena_addr + at + done, n);
         if (r < 0) {
