@@ -69,6 +69,7 @@ struct tl_program {
     const struct tl_case *cases;
     uint32_t n_cases;          /* 0: one case "default" */
     float tolerance;           /* relative and absolute for float32; 0 takes the dtype's default */
+    /* Depends on its arguments alone: host_build_graph starts an equal run from what the last one built. */
     void (*orchestrate)(struct tl_orch *o, const struct tl_program_args *in);
     int (*prepare)(struct tl_data *d);  /* declares and fills the tensors; 0 or a negative code */
     int (*golden)(struct tl_data *d);   /* writes what the outputs should be; NULL if nothing is known */

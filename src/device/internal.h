@@ -163,6 +163,13 @@ struct tl_kernel_ref {
 #define TL_WARNED_MISMATCH 1u
 #define TL_WARNED_BEYOND 2u
 
+/* What is kept of a build (image.c); the slots are in ring 0. */
+struct tl_image {
+    void *definition; /* what it was built from; NULL: nothing is kept */
+    struct tl_graph *graph;
+    uint64_t submitted, retired_early;
+};
+
 struct tl_device {
     struct tl_device_opts opts;
     struct tl_thread **threads;
@@ -193,6 +200,7 @@ struct tl_device {
     struct tl_ready ready[TL_SHAPE_COUNT];
     struct tl_ring rings[TL_GRAPH_RINGS];
     uint64_t ready_capacity;
+    struct tl_image image;
     bool barrier; /* a full barrier before FIN: dump is on */
     struct tl_guard guard;
 };
@@ -258,8 +266,23 @@ struct tl_orch {
 void tl__orch_run(struct tl_orch *o);
 /* Links a planned task to its predecessors and makes it ready if none is left. */
 void tl__link(struct tl_orch *o, struct tl_slot *slot, const struct tl_plan *plan);
+/* The second half of it: from the slot's own dep entries. */
+void tl__connect(struct tl_device *d, struct tl_slot *slot);
+/* One warning for each tag that no task of the graph took. */
+void tl__warn_unconsumed_tags(const struct tl_graph *graph);
 /* Takes back the slots that nothing holds any more. True if any. */
 bool tl__reclaim(struct tl_orch *o);
+
+/* --- image.c: the last build, for a run of the same definition ------------------------------------------------- */
+
+/* Whether the launch is of what the kept image was built from. */
+bool tl__image_fits(const struct tl_device *d);
+/* Keeps what ring 0 holds, and takes `graph` over. After a run that went well. */
+void tl__image_keep(struct tl_device *d, struct tl_graph *graph);
+/* Forgets it: before its slots become something else, and after a run that failed. */
+void tl__image_drop(struct tl_device *d);
+/* In place of the orchestration: every slot as it was before the first task ran, linked, ready ones queued. */
+void tl__image_start(struct tl_device *d);
 
 /* --- sched.c, dispatch.c, complete.c, core.c -------------------------------------------------------------------- */
 

@@ -16,22 +16,31 @@ static bool join_fanout(struct tl_dep *dep)
     return true;
 }
 
-static uint32_t count_waits(const struct tl_plan *plan)
+void tl__connect(struct tl_device *d, struct tl_slot *slot)
 {
-    uint32_t n = 0;
+    const struct tl_ring *ring = &d->rings[slot->ring];
+    uint32_t waits = 1, met = 1; /* the submission's own count */
 
-    for (uint32_t i = 0; i < plan->n_preds; i++)
-        n += (plan->preds[i].flags & TL_EDGE_WAIT) != 0;
-    return n;
+    for (uint32_t i = 0; i < slot->n_deps; i++)
+        waits += (ring->deps[(slot->dep_first + i) % ring->dep_pool].flags & TL_EDGE_WAIT) != 0;
+    tl_store_rlx(&slot->waits, waits); /* relaxed: joining a fanout publishes it (D2) */
+    for (uint32_t i = 0; i < slot->n_deps; i++) {
+        struct tl_dep *dep = &ring->deps[(slot->dep_first + i) % ring->dep_pool];
+
+        if (dep->flags & TL_EDGE_RETAIN)
+            (void)tl_add_rlx(&dep->pred->holds, 1u); /* relaxed: reclaiming is this thread's own work */
+        if ((dep->flags & TL_EDGE_WAIT) && !join_fanout(dep))
+            met++;
+    }
+    if (tl_sub_acq_rel(&slot->waits, met) == met) /* D1/D2 */
+        tl__make_ready(d, NULL, slot);
 }
 
 void tl__link(struct tl_orch *o, struct tl_slot *slot, const struct tl_plan *plan)
 {
     struct tl_device *d = o->device;
     struct tl_ring *ring = &d->rings[plan->ring];
-    uint32_t met = 1; /* the submission's own count */
 
-    tl_store_rlx(&slot->waits, count_waits(plan) + 1); /* relaxed: joining a fanout publishes it (D2) */
     for (uint32_t i = 0; i < plan->n_preds; i++) {
         const struct tl_pred *pred = &plan->preds[i];
         struct tl_dep *dep = &ring->deps[(plan->dep_first + i) % ring->dep_pool];
@@ -39,13 +48,8 @@ void tl__link(struct tl_orch *o, struct tl_slot *slot, const struct tl_plan *pla
         dep->succ = slot;
         dep->pred = &d->rings[tl__task_ring(pred->id)].slots[pred->slot];
         dep->flags = pred->flags;
-        if (pred->flags & TL_EDGE_RETAIN)
-            (void)tl_add_rlx(&dep->pred->holds, 1u); /* relaxed: reclaiming is this thread's own work */
-        if ((pred->flags & TL_EDGE_WAIT) && !join_fanout(dep))
-            met++;
     }
-    if (tl_sub_acq_rel(&slot->waits, met) == met) /* D1/D2 */
-        tl__make_ready(d, NULL, slot);
+    tl__connect(d, slot);
 }
 
 static bool reclaim_ring(struct tl_orch *o, uint32_t r)

@@ -311,10 +311,10 @@ TL_API void tl_orch_fail(struct tl_orch *o, const char *message)
 /* --- the whole orchestration ---------------------------------------------------------------------------------------
  */
 
-static void warn_unconsumed_tags(struct tl_orch *o)
+void tl__warn_unconsumed_tags(const struct tl_graph *graph)
 {
     uint32_t n;
-    const struct tl_tag *tags = tl__graph_tags(o->graph, &n);
+    const struct tl_tag *tags = tl__graph_tags(graph, &n);
 
     for (uint32_t i = 0; i < n; i++)
         if (!tags[i].consumed)
@@ -352,7 +352,7 @@ void tl__orch_run(struct tl_orch *o)
             orch_fail(o, n, err.msg);
         else
             release_ranges(o, ranges, n);
-        warn_unconsumed_tags(o);
+        tl__warn_unconsumed_tags(o->graph);
     }
     tl_store_rel(&o->device->submitted_all, 1u); /* D8: `submitted` is final; pairs with drained() */
 }

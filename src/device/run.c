@@ -26,6 +26,7 @@ static void free_ring(struct tl_ring *ring)
 
 void tl__device_free_rings(struct tl_device *d)
 {
+    tl__image_drop(d);
     for (unsigned i = 0; i < TL_GRAPH_RINGS; i++)
         free_ring(&d->rings[i]);
     for (unsigned i = 0; i < TL_SHAPE_COUNT; i++)
@@ -75,7 +76,8 @@ static int make_ready(struct tl_device *d, uint64_t slots)
     return r;
 }
 
-static int make_rings(struct tl_device *d, unsigned rings)
+/* `keep`: ring 0 holds an image. */
+static int make_rings(struct tl_device *d, unsigned rings, bool keep)
 {
     uint64_t slots = 0;
 
@@ -84,7 +86,7 @@ static int make_rings(struct tl_device *d, unsigned rings)
             free_ring(&d->rings[i]);
             continue;
         }
-        if (make_ring(&d->rings[i], d->launch->task_window[i], d->launch->dep_pool[i]) < 0)
+        if (!keep && make_ring(&d->rings[i], d->launch->task_window[i], d->launch->dep_pool[i]) < 0)
             return TL_ENOMEM;
         slots += d->launch->task_window[i];
     }
@@ -242,21 +244,25 @@ static void reset(struct tl_device *d)
     d->barrier = d->launch->dfx != 0 && d->launch->dump_level != 0;
 }
 
+/* *ret_graph: an empty one, or NULL: an image is there to start from. */
 static int set_up(struct tl_device *d, const struct tl_runtime_policy *policy, struct tl_graph **ret_graph)
 {
+    bool keep = policy->build_first && !policy->recycle && tl__image_fits(d);
     struct tl_error err = {0};
     int r;
 
+    if (!keep)
+        tl__image_drop(d);
     reset(d);
     if ((r = index_kernels(d)) < 0)
         (void)tl__fail(&err, r, "the program's kernel table cannot be used: func_ids must lie in 0..%d", MAX_FUNC - 1);
-    else if ((r = make_rings(d, policy->rings)) < 0)
+    else if ((r = make_rings(d, policy->rings, keep)) < 0)
         (void)tl__fail(&err, r, "no memory for the task rings; lower --task-window or --dep-pool");
     else if ((r = make_roles(d)) < 0)
         (void)tl__fail(&err, r, "the lanes in device memory are not usable: %s", tl_strerror(r));
     else if ((r = tl__guard_begin(d)) < 0)
         (void)tl__fail(&err, r, "the buffers cannot be guarded: %s", tl_strerror(r));
-    else
+    else if (!keep)
         r = make_graph(d, policy, ret_graph, &err);
     if (r < 0)
         tl__device_fail(d, r, err.msg);
@@ -318,7 +324,10 @@ static void execute(struct tl_device *d, const struct tl_runtime_policy *policy,
     struct tl_orch orch = {.device = d, .graph = graph, .policy = policy};
 
     if (policy->build_first) {
-        tl__orch_run(&orch);
+        if (graph == NULL)
+            tl__image_start(d);
+        else
+            tl__orch_run(&orch);
         check_room(d);
     }
     tl__device_enter(d);
@@ -343,7 +352,14 @@ int tl__device_run(struct tl_device *d, uint64_t launch, const struct tl_program
     if (set_up(d, policy, &graph) == 0)
         execute(d, policy, graph);
     tl__guard_end(d);
-    tl__graph_destroy(graph);
+    if (tl_load_rlx(&d->status->code) != 0) { /* relaxed: the run is over */
+        tl__image_drop(d);
+        tl__graph_destroy(graph);
+    } else if (graph != NULL && policy->build_first && !policy->recycle && d->launch->guard == 0) {
+        tl__image_keep(d, graph);
+    } else {
+        tl__graph_destroy(graph);
+    }
     tl__device_report(d);
     return -(int)tl_load_rlx(&d->status->code);
 }

@@ -70,6 +70,8 @@ static int launch(struct serving *s, const struct tl_mail *mail)
         tl__crash_set_object(s->objects[mail->handle]);
         tl__crash_set_status(launch_args->status);
     }
+    if (s->objects[mail->handle] == NULL) /* linked in: its orchestration may read what the caller changes */
+        tl__device_forget(s->device);
     code = tl__runtime_run(s->device, mail->addr, s->programs[mail->handle]);
     if (s->server->own_process)
         tl__crash_set_status(0);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program of test_hang.c: five tasks in a chain, the third of which writes half of its output and never returns
- * (stuck=1). It sleeps in its loop, so that many such runs may stand side by side.
+ * The program of test_hang.c and test_image.c: five tasks in a chain, the third of which writes half of its output and
+ * never returns (stuck=1). It sleeps in its loop, so that many such runs may stand side by side. With tell=1 the
+ * orchestration says on stderr that it runs.
  */
+#include <stdio.h>
 #include <time.h>
 
 #include <tasklens/program.h>
 
-enum { PARAM_ELEMENTS, PARAM_TASKS, PARAM_STUCK };
+enum { PARAM_ELEMENTS, PARAM_TASKS, PARAM_STUCK, PARAM_TELL };
 
 static const struct tl_param params[] = {
     [PARAM_ELEMENTS] = {"elements", 64, 2, 1 << 24, "of each tensor"},
     [PARAM_TASKS] = {"tasks", 5, 3, 1 << 20, "in the chain"},
     [PARAM_STUCK] = {"stuck", 1, 0, 1, "1: the third task never returns"},
+    [PARAM_TELL] = {"tell", 0, 0, 1, "1: each orchestration is told"},
 };
 
 enum { FUNC_ADD, FUNC_STUCK };
@@ -22,7 +25,7 @@ static void add_to(const struct tl_kernel_args *k, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         TL_DATA(k, 2, float)
-        [i] = TL_DATA(k, 0, const float)[i] + TL_DATA(k, 1, const float)[i] + TL_SCALAR_OF(k, 0, float);
+    [i] = TL_DATA(k, 0, const float)[i] + TL_DATA(k, 1, const float)[i] + TL_SCALAR_OF(k, 0, float);
 }
 
 static void add(const struct tl_kernel_args *k)
@@ -50,6 +53,8 @@ static void orchestrate(struct tl_orch *o, const struct tl_program_args *in)
     struct tl_tensor from = in->tensors[0], side = in->tensors[1];
     float step = 0.5f;
 
+    if (in->params[PARAM_TELL])
+        (void)fprintf(stderr, "orchestrated\n");
     TL_SCOPE (o) {
         for (int64_t i = 0; i < tasks; i++) {
             struct tl_tensor to = i == tasks - 1 ? in->tensors[2] : tl_tensor_make(TL_FLOAT32, 1, from.shape);
