@@ -114,12 +114,28 @@ static void settle_timeout(struct tl_run *run, const char *watchdog)
         w->poisoned_epoch = run->epoch;
 }
 
+/* The run's status: whole once the device is done with it, word by word while it may still write. */
+static void read_status(struct tl_run *run, bool at_rest)
+{
+    struct tl_chip *chip = run->worker->chip;
+    uint64_t word, retired, submitted;
+
+    if (at_rest && tl__chip_copy_out(chip, &run->end, run->status, sizeof(run->end)) == 0)
+        return;
+    memset(&run->end, 0, sizeof(run->end));
+    word = tl__chip_peek(chip, run->status); /* state, then code */
+    run->end.state = (uint32_t)word;
+    run->end.code = (uint32_t)(word >> 32);
+    tl__run_progress(run, &retired, &submitted);
+    run->end.retired = retired;
+    run->end.submitted = submitted;
+}
+
 static void settle(struct tl_run *run, enum tl_chip_event event, int code, const char *watchdog)
 {
     struct tl_worker *w = run->worker;
 
-    if (tl__chip_copy_out(w->chip, &run->end, run->status, sizeof(run->end)) != 0)
-        memset(&run->end, 0, sizeof(run->end));
+    read_status(run, event != TL_CHIP_TIMEOUT);
     run->end.message[sizeof(run->end.message) - 1] = '\0';
     run->end.block[sizeof(run->end.block) - 1] = '\0';
     if (event == TL_CHIP_DEAD)
