@@ -85,7 +85,7 @@ static void expect_line(const char *text)
             &lane, &waited, &drained, &rate, &queued, &end) != 5 ||
         end == 0 || line[end] != '\n')
         fail_msg("another line: %s", line);
-    assert_true(lane < 3);
+    assert_true(lane < 4);
     assert_true(waited >= 1.0 && waited <= 2.5); /* within a second of the first one */
     assert_true(rate > 2.0 && rate <= 8.5);
     assert_true(queued > 1.0);
@@ -97,7 +97,8 @@ static void expect_line(const char *text)
  */
 static void no_budget_runs_while_a_lane_waits(void **state)
 {
-    static const char *const runtimes[] = {"tensormap_and_ringbuffer", "host_build_graph"};
+    static const char *const cells[] = {"-p a2a3sim --runtime tensormap_and_ringbuffer",
+                                        "-p a5sim --runtime host_build_graph --device-mode thread"};
     uint64_t kept, lost;
 
     (void)state;
@@ -106,9 +107,9 @@ static void no_budget_runs_while_a_lane_waits(void **state)
 
         (void)snprintf(command, sizeof(command),
                        "TASKLENS_SCHEDULER_TIMEOUT_MS=1000 '%s/tasklens' run vector_add --set elements=2000000 --set "
-                       "tiles=2 --runtime %s --dump-args 2 --throttle-writer 8 --dfx-set records=8,buffers=2,avg-bytes="
+                       "tiles=2 %s --dump-args 2 --throttle-writer 8 --dfx-set records=8,buffers=2,avg-bytes="
                        "256K --out slow%d",
-                       TL_TEST_BINARY_DIR, runtimes[i], i);
+                       TL_TEST_BINARY_DIR, cells[i], i);
         expect_shell(0, command);
         assert_non_null(strstr(output, "2 retired in "));
         assert_non_null(strstr(output, " waiting for the recording\n"));
