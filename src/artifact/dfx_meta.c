@@ -410,7 +410,7 @@ int tl__meta_read(const char *dir, struct tl_meta *ret_meta, struct tl_error *re
     if (n < 0 || (size_t)n >= sizeof(path))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
     code = read_text(&c, &text);
-    if (code == 0)
+    if (code == 0 && text != NULL)
         code = parse_text(&c, text, ret_meta);
     tl__free(text);
     return code;

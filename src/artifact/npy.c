@@ -296,7 +296,7 @@ int tl__npy_parse(const void *image, size_t size, const char *name, struct tl_np
 {
     const uint8_t *bytes = image;
     uint32_t start = 0, length = 0;
-    struct tl_npy npy;
+    struct tl_npy npy = {0};
     int code = parse_prefix(bytes, size, name, &start, &length, reterr);
 
     if (code != 0)
@@ -376,7 +376,7 @@ out:
 
 int tl__npy_read(const char *path, struct tl_npy *ret_npy, struct tl_error *reterr)
 {
-    struct tl_npy npy;
+    struct tl_npy npy = {0};
     uint64_t offset = 0;
     int fd, code = open_npy(path, &fd, &offset, &npy, reterr);
 
@@ -451,7 +451,7 @@ static int check_match(const struct tl_npy *npy, const char *path, enum tl_dtype
 int tl__npy_read_into(const char *path, enum tl_dtype dtype, unsigned rank, const uint32_t *shape, void *buffer,
                       size_t bytes, struct tl_error *reterr)
 {
-    struct tl_npy npy;
+    struct tl_npy npy = {0};
     uint64_t offset = 0;
     int fd, code = open_npy(path, &fd, &offset, &npy, reterr);
 

@@ -118,6 +118,13 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
     memset(run->lanes, 0, e->n_lanes * sizeof(run->lanes[0]));
 }
 
+static bool same_shape(const struct tl_shape *a, const struct tl_shape *b)
+{
+    return a->n_lanes == b->n_lanes && a->records == b->records && a->buffers == b->buffers &&
+           a->ready_depth == b->ready_depth && a->free_depth == b->free_depth && a->arena_bytes == b->arena_bytes &&
+           a->streams == b->streams;
+}
+
 static int shape_up(struct tl_engine *e, const struct tl_engine_run *run, struct tl_error *reterr)
 {
     struct tl_shape shape;
@@ -129,7 +136,7 @@ static int shape_up(struct tl_engine *e, const struct tl_engine_run *run, struct
         return r;
     if (e->n_lanes != 0 &&
         tl_load_rlx(&e->broken) == 0 && /* relaxed: no run is open that could break it now, or EBUSY */
-        memcmp(&shape, &e->shape, sizeof(shape)) == 0)
+        same_shape(&shape, &e->shape))
         return 0;
     if (open_runs(e) > 0)
         return tl__fail(reterr, TL_EBUSY, "run %u needs other pools than the run that is not exported yet", run->epoch);

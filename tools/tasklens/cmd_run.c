@@ -202,6 +202,7 @@ static int round_dir(struct tl_run_session *s, int64_t round, char *dir, size_t 
 /* One round. 0, or the exit code that ends the command. */
 static int run_round(struct tl_run_session *s, int64_t round)
 {
+    struct tl_run_config config = s->o.config;
     struct tl_run_result result;
     struct tl_error err;
     struct tl_run *run;
@@ -210,12 +211,12 @@ static int run_round(struct tl_run_session *s, int64_t round)
 
     if (rc != 0)
         return rc;
-    s->o.config.output_prefix = s->o.recording ? dir : NULL;
-    s->o.config.case_name = s->case_name;
+    config.output_prefix = s->o.recording ? dir : NULL;
+    config.case_name = s->case_name;
     if (round > 0)
         tl__data_reset(s->data);
     rc = tl_worker_submit(s->worker, s->loaded, tl__data_tensors(s->data), tl__data_count(s->data), s->params,
-                          s->program->n_params, &s->o.config, &run, &err);
+                          s->program->n_params, &config, &run, &err);
     if (rc != 0) {
         (void)tl__cmd_fail(COMMAND, "%s", err.msg);
         return rc == TL_EDEVICE || rc == TL_EPOISONED ? TL_EXIT_DEVICE : TL_EXIT_USAGE;
