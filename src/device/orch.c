@@ -9,6 +9,7 @@
 #include "base/log.h"
 
 #define RECLAIM_EVERY 32u /* submits; small, so that memory is used again while it is in cache */
+#define RUN_AHEAD 512u    /* unfinished tasks beyond which the orchestrator helps: what they touch stays in cache */
 
 static void orch_fail(struct tl_orch *o, int code, const char *text)
 {
@@ -199,6 +200,16 @@ static int plan_task(struct tl_orch *o, const struct tl_task_args *args, const s
     return r;
 }
 
+/* Far ahead, the orchestrator steps the other roles for a while. It never waits here: without progress it submits on.
+ */
+static void help(struct tl_orch *o)
+{
+    struct tl_device *d = o->device;
+
+    while (!o->policy->build_first && o->submitted - tl__device_retired(d) > RUN_AHEAD && tl__device_step(d, 0))
+        ;
+}
+
 static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const struct tl_task_args *args)
 {
     const struct tl_kernel_ref *refs[TL_KIND_COUNT];
@@ -207,8 +218,10 @@ static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const s
     if (o->error != 0 ||
         tl_load_rlx(&o->device->failed) != 0) /* relaxed: the next submit sees it if this one does not */
         return TL_NO_TASK;
-    if (o->submitted % RECLAIM_EVERY == 0)
+    if (o->submitted % RECLAIM_EVERY == 0) {
+        help(o);
         (void)tl__reclaim(o);
+    }
     if (!resolve(o, &subtasks, refs) || plan_task(o, args, &subtasks, NULL, 0, &plan) < 0)
         return TL_NO_TASK;
     o->submitted++;
