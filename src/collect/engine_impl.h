@@ -21,6 +21,8 @@
 #define TL_ENGINE_HANDOFF 16u /* buffers between drain and consume; a power of two */
 #define TL_ENGINE_SLAB_BYTES ((size_t)2 << 20)
 #define TL_ENGINE_WRITE_BYTES ((uint64_t)1 << 20)
+#define TL_ENGINE_PULL_BYTES ((uint64_t)256 << 10)  /* of a shadow: between pull and write it stays in a core's cache  \
+                                                     */
 #define TL_ENGINE_WINDOW_BYTES ((uint64_t)32 << 20) /* of write-back in flight */
 
 /* In a batch's `bin` until the writer has it: counted from the file's start, not from bin_base. */

@@ -96,7 +96,7 @@ static uint64_t extent_write(struct tl_hlane *lane, struct tl_crun *run, const s
 {
     struct tl_transport *t = lane->engine->transport;
     uint64_t at = x->arena % lane->arena_bytes, done = 0;
-    uint64_t from = tl__now_ns(), now;
+    uint64_t from = tl__now_ns(), now, piece = t->ops->in_place ? TL_ENGINE_WRITE_BYTES : TL_ENGINE_PULL_BYTES;
     size_t written;
     char why[200];
     int r = 0;
@@ -106,7 +106,7 @@ static uint64_t extent_write(struct tl_hlane *lane, struct tl_crun *run, const s
         return 0;
     }
     while (done < x->bytes && r == 0) {
-        uint64_t n = x->bytes - done < TL_ENGINE_WRITE_BYTES ? x->bytes - done : TL_ENGINE_WRITE_BYTES;
+        uint64_t n = x->bytes - done < piece ? x->bytes - done : piece;
         /* Pulled pieces pass through the first of the shadow: it stays in cache, and the rest is never touched. */
         uint8_t *data = t->ops->in_place ? lane->arena_view + at + done : lane->arena_view;
 
