@@ -21,21 +21,21 @@
 #define TL_ENGINE_HANDOFF 16u /* buffers between drain and consume; a power of two */
 #define TL_ENGINE_SLAB_BYTES ((size_t)2 << 20)
 #define TL_ENGINE_WRITE_BYTES ((uint64_t)1 << 20)
-#define TL_ENGINE_PULL_BYTES ((uint64_t)256 << 10)  /* of a shadow: between pull and write it stays in a core's cache  \
-                                                     */
+/* Of a shadow at a time: between pull and write it stays in a core's cache. */
+#define TL_ENGINE_PULL_BYTES ((uint64_t)256 << 10)
 #define TL_ENGINE_WINDOW_BYTES ((uint64_t)32 << 20) /* of write-back in flight */
 
 /* In a batch's `bin` until the writer has it: counted from the file's start, not from bin_base. */
 #define TL_BIN_ABSOLUTE (UINT64_C(1) << 62)
 
-/* Who owns a buffer, as far as the host knows. */
-enum tl_hbuffer_state {
-    TL_HBUFFER_UNTOUCHED, /* never handed out; its memory is not touched yet */
-    TL_HBUFFER_RECYCLED,
-    TL_HBUFFER_DEVICE, /* free queue, current, or ready queue */
-    TL_HBUFFER_HANDED, /* popped, on its way to consume */
-    TL_HBUFFER_RETURNED,
-};
+    /* Who owns a buffer, as far as the host knows. */
+    enum tl_hbuffer_state {
+        TL_HBUFFER_UNTOUCHED, /* never handed out; its memory is not touched yet */
+        TL_HBUFFER_RECYCLED,
+        TL_HBUFFER_DEVICE, /* free queue, current, or ready queue */
+        TL_HBUFFER_HANDED, /* popped, on its way to consume */
+        TL_HBUFFER_RETURNED,
+    };
 
 struct tl_hlane {
     struct tl_engine *engine;
