@@ -28,14 +28,14 @@
 /* In a batch's `bin` until the writer has it: counted from the file's start, not from bin_base. */
 #define TL_BIN_ABSOLUTE (UINT64_C(1) << 62)
 
-    /* Who owns a buffer, as far as the host knows. */
-    enum tl_hbuffer_state {
-        TL_HBUFFER_UNTOUCHED, /* never handed out; its memory is not touched yet */
-        TL_HBUFFER_RECYCLED,
-        TL_HBUFFER_DEVICE, /* free queue, current, or ready queue */
-        TL_HBUFFER_HANDED, /* popped, on its way to consume */
-        TL_HBUFFER_RETURNED,
-    };
+/* Who owns a buffer, as far as the host knows. */
+enum tl_hbuffer_state {
+    TL_HBUFFER_UNTOUCHED, /* never handed out; its memory is not touched yet */
+    TL_HBUFFER_RECYCLED,
+    TL_HBUFFER_DEVICE, /* free queue, current, or ready queue */
+    TL_HBUFFER_HANDED, /* popped, on its way to consume */
+    TL_HBUFFER_RETURNED,
+};
 
 struct tl_hlane {
     struct tl_engine *engine;
