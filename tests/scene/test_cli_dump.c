@@ -139,7 +139,7 @@ static void export_txt(void **state)
     file_matches_golden("run/args_dump/txt/r0t1_before_input_arg0.txt", "export_cut.txt");
     file_matches_golden("run/args_dump/txt/r0t0_before_input_arg3.txt", "export_scalar.txt");
     expect(0, "dump run --export txt -i 0");
-    assert_string_equal(output, "1 files written\nrun/args_dump/txt\n");
+    assert_string_equal(output, "1 file written\nrun/args_dump/txt\n");
 }
 
 /* The file's data, behind its header; the header itself holds `descr` and `shape`. */
@@ -193,7 +193,7 @@ static void export_npy(void **state)
     assert_int_equal(access(fixture_path("run/args_dump/npy/r0t1_after_output_arg4.npy"), F_OK), -1);
     assert_int_equal(access(fixture_path("run/args_dump/npy/r0t1_before_input_arg3.npy"), F_OK), -1);
     expect(0, "dump run --export npy -i 13");
-    assert_non_null(strstr(output, "1 files written\n1 of them hold bfloat16, fp8 or fp4 values widened to float32"));
+    assert_non_null(strstr(output, "1 file written\n1 of them hold bfloat16, fp8 or fp4 values widened to float32"));
 }
 
 static void export_that_cannot_be_written(void **state)

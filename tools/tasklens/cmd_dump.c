@@ -302,7 +302,7 @@ static int export_one(const struct dump *d, const char *dir, uint64_t index, str
 
 static void print_exported(const struct exported *sum, const char *dir)
 {
-    printf("%" PRIu64 " files written\n", sum->files);
+    printf("%" PRIu64 " file%s written\n", sum->files, sum->files == 1 ? "" : "s");
     if (sum->widened > 0)
         printf("%" PRIu64 " of them hold bfloat16, fp8 or fp4 values widened to float32: .npy has no such dtype\n",
                sum->widened);
