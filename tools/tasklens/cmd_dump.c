@@ -385,12 +385,13 @@ static int answer(struct dump *d)
 
 static int run(int argc, char **argv)
 {
+    static const struct tl_artifact artifact = {TL_DUMP_MANIFEST_NAME, "--dump-args 2"};
     struct dump d = {.filter = TL_DUMP_FILTER_INIT};
     int code = parse(&d, argc, argv);
 
     if (code != TL_OPTS_GO_ON)
         return code;
-    code = tl__find_recording(NAME, d.word, TL_DUMP_DIR_NAME, TL_DUMP_MANIFEST_NAME, &d.found);
+    code = tl__find_recording(NAME, d.word, &artifact, &d.found);
     if (code != 0)
         return code;
     mention_others(&d.found);

@@ -21,7 +21,7 @@ struct candidate {
 };
 
 struct search {
-    const char *leaf, *file;
+    const struct tl_artifact *what;
     struct candidate *list;
     size_t count, room;
     char *journal; /* the newest directory with a journal and no manifest: a run that was killed, or lives */
@@ -96,7 +96,7 @@ static void look(struct search *s, const char *dir, unsigned depth)
     struct stat st;
     DIR *d;
 
-    if (has_file(dir, s->file, &st)) {
+    if (has_file(dir, s->what->file, &st)) {
         add(s, dir, &st);
         return;
     }
@@ -164,13 +164,13 @@ static int nothing(const char *command, const char *word, const struct search *s
 {
     if (s->journal != NULL)
         return tl__cmd_fail(command, "%s has a %s and no %s: its run was cut short; `tasklens recover %s` rebuilds it",
-                            s->journal, JOURNAL, s->file, s->journal);
+                            s->journal, JOURNAL, s->what->file, s->journal);
     if (word == NULL)
-        return tl__cmd_fail(
-            command, "no %s/*/%s here; name a recording's directory, or make one: tasklens run PROGRAM --dump-args 2",
-            OUTPUTS, s->leaf);
-    return tl__cmd_fail(command, "%s: no %s in it or below; make one with `tasklens run PROGRAM --dump-args 2`", word,
-                        s->file);
+        return tl__cmd_fail(command,
+                            "no %s in %s/ here; name a recording's directory, or make one: tasklens run PROGRAM %s",
+                            s->what->file, OUTPUTS, s->what->flag);
+    return tl__cmd_fail(command, "%s: no %s in it or below; make one with `tasklens run PROGRAM %s`", word,
+                        s->what->file, s->what->flag);
 }
 
 static int search(const char *command, const char *word, struct search *s, struct tl_found *ret_found)
@@ -197,10 +197,10 @@ static int search(const char *command, const char *word, struct search *s, struc
     return 0;
 }
 
-int tl__find_recording(const char *command, const char *word, const char *leaf, const char *file,
+int tl__find_recording(const char *command, const char *word, const struct tl_artifact *what,
                        struct tl_found *ret_found)
 {
-    struct search s = {.leaf = leaf, .file = file};
+    struct search s = {.what = what};
     char *parent = NULL;
     struct stat st;
     int code;
@@ -210,8 +210,8 @@ int tl__find_recording(const char *command, const char *word, const char *leaf, 
     if (word != NULL && !S_ISDIR(st.st_mode)) { /* the manifest itself */
         const char *slash = strrchr(word, '/');
 
-        if (strcmp(slash != NULL ? slash + 1 : word, file) != 0)
-            return tl__cmd_fail(command, "%s is no recording: name a directory or its %s", word, file);
+        if (strcmp(slash != NULL ? slash + 1 : word, what->file) != 0)
+            return tl__cmd_fail(command, "%s is no recording: name a directory or its %s", word, what->file);
         parent = slash == NULL ? strdup(".") : strndup(word, slash == word ? 1 : (size_t)(slash - word));
         if (parent == NULL)
             return tl__cmd_fail(command, "out of memory");

@@ -8,18 +8,21 @@
 
 #include <stddef.h>
 
+/* What a viewer opens. */
+struct tl_artifact {
+    const char *file; /* its name: "args_dump.json" */
+    const char *flag; /* of `tasklens run`, that makes it: "--dump-args 2" */
+};
+
 struct tl_found {
-    char *path;    /* directory of the artifact: "outputs/x_default_20261130_120000/args_dump" */
+    char *path;    /* directory that holds the file: "outputs/x_default_20261130_120000/args_dump" */
     char **others; /* those that stand beside it, sorted; the last is NULL */
     size_t other_count;
     char *cut_short; /* a run's directory below the same root, newer, with a journal and no recording; NULL: none */
 };
 
-/*
- * `leaf`: the artifact's directory, "args_dump"; `file`: what must be in it, "args_dump.json". 0, or the exit code
- * after one line on stderr in the name of `command`. End with tl__found_fini.
- */
-int tl__find_recording(const char *command, const char *word, const char *leaf, const char *file,
+/* 0, or the exit code after one line on stderr in the name of `command`. End with tl__found_fini. */
+int tl__find_recording(const char *command, const char *word, const struct tl_artifact *what,
                        struct tl_found *ret_found);
 void tl__found_fini(struct tl_found *found);
 
