@@ -11,9 +11,9 @@
 set -euo pipefail
 
 # libc6-dev stands here because gcc merely recommends it.
-build=(gcc g++ libc6-dev clang cmake ninja-build pkg-config libxxhash-dev libyajl-dev git)
+build=(gcc g++ libc6-dev clang cmake ninja-build pkg-config libxxhash-dev libyajl-dev libjs-d3 git)
 check=(libcmocka-dev clang-format clang-tidy libclang-rt-14-dev cppcheck spin valgrind strace mandoc universal-ctags
-       python3)
+       graphviz python3)
 
 usage() {
     echo "usage: scripts/deps.sh [list] build|check" >&2
