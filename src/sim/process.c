@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A chip in a process of its own. A monitor thread spawns it, because the kernel ties a child's parent-death signal to
- * the thread that made it and this one lives as long as the chip; then it sleeps in recv until the chip speaks or is
- * gone. Nothing polls.
+ * the thread that made it and this one lives as long as the chip; then it sleeps in poll() until the chip speaks or is
+ * gone. Nothing looks again and again.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,7 +113,34 @@ static int spawn_chip(struct runner *r, const char *path)
     return err;
 }
 
-/* Reaps the chip, whose end of the mailbox is closed, and tells how it ended. */
+/*
+ * Delivers what the chip says until it is gone. The mailbox's end alone does not tell of a death: a process that a
+ * program forked in the chip has the chip's end too, and keeps the mailbox open for as long as it lives. So the process
+ * itself is watched. Where the system cannot do that (Linux before 5.3, no descriptor left) the mailbox has to do.
+ */
+static void listen_to_chip(struct runner *r)
+{
+    const int process = (int)syscall(SYS_pidfd_open, r->pid, 0); /* close-on-exec by itself; poll() passes over -1 */
+    struct pollfd both[2] = {{.fd = r->fd, .events = POLLIN}, {.fd = process, .events = POLLIN}};
+
+    for (;;) {
+        const int ready = poll(both, 2, -1);
+        ssize_t n;
+
+        if (ready < 0 && errno == EINTR)
+            continue;
+        /* After the poll: what a chip said before it died is here when its death is. */
+        n = recv(r->fd, r->incoming, sizeof(*r->incoming), ready < 0 ? 0 : MSG_DONTWAIT);
+        if (n == (ssize_t)sizeof(*r->incoming))
+            tl__chip_deliver(r->chip, r->incoming);
+        else if (n >= 0 || (errno != EINTR && errno != EAGAIN) || (errno == EAGAIN && both[1].revents != 0))
+            break;
+    }
+    if (process >= 0)
+        (void)close(process);
+}
+
+/* Reaps the chip, which is gone or has closed its end of the mailbox, and tells how it ended. */
 static void bury(struct runner *r)
 {
     char death[sizeof(r->chip->death)];
@@ -138,7 +167,6 @@ static void monitor_main(void *arg)
 {
     struct runner *r = arg;
     char path[4096];
-    ssize_t n;
 
     r->spawn_errno = tl__chip_locate(path, sizeof(path)) == 0 ? spawn_chip(r, path) : ENOENT;
     (void)close(r->chip_fd);
@@ -147,13 +175,7 @@ static void monitor_main(void *arg)
     tl__wake(&r->spawned, 1);
     if (r->spawn_errno != 0)
         return;
-    for (;;) {
-        n = recv(r->fd, r->incoming, sizeof(*r->incoming), 0);
-        if (n == (ssize_t)sizeof(*r->incoming))
-            tl__chip_deliver(r->chip, r->incoming);
-        else if (n >= 0 || errno != EINTR)
-            break;
-    }
+    listen_to_chip(r);
     bury(r);
 }
 

@@ -20,7 +20,9 @@
 #include "runtime/runtime.h"
 #include "sim/chip.h"
 
-enum order { SUCCEED, FAIL, SEGFAULT, DIVIDE, ABORT, SLEEP, LEAVE, HANG };
+enum order { SUCCEED, FAIL, SEGFAULT, DIVIDE, ABORT, SLEEP, LEAVE, HANG, FORK };
+
+#define CHILD_S 20u /* how long a child that a chip left behind lives */
 
 /* ---- The device of this test ---- */
 
@@ -81,6 +83,17 @@ int tl__runtime_run(struct tl_device *d, uint64_t launch, const struct tl_progra
     }
     case LEAVE:
         _exit(41 + zero);
+    case FORK: {
+        pid_t child = fork();
+
+        if (child == 0) {
+            (void)alarm(CHILD_S); /* it ends by itself if the test does not end it */
+            for (;;)
+                pause();
+        }
+        params[1] = child;
+        return child < 0 ? TL_ENOMEM : 0;
+    }
     }
     return TL_EINVAL;
 }
@@ -253,6 +266,59 @@ static void closing_ends_a_chip_that_runs(void **state)
     assert_int_equal(kill(pid, 0), -1); /* reaped: not even a zombie has the number */
 }
 
+/* Its child has all that it had open, its end of the mailbox too. Closes the chip with that child alive, the chip
+ * killed before or not, and says in what time. */
+static uint64_t close_beside_child(bool killed)
+{
+    int64_t child = 0;
+    struct bench b;
+    uint64_t from;
+    int code = 1;
+
+    open_bench(&b, TL_CHIP_PROCESS, TL_TRANSPORT_COPY);
+    order(&b, FORK, 0);
+    assert_int_equal(tl__chip_wait(b.chip, TL_FOREVER, &code), TL_CHIP_DONE);
+    assert_int_equal(code, 0);
+    assert_int_equal(tl__chip_copy_out(b.chip, &child, b.params + 8, sizeof(child)), 0);
+    assert_true(child > 1);
+    if (killed)
+        assert_int_equal(kill(tl__chip_pid(b.chip), SIGKILL), 0);
+    from = tl__now_ns();
+    tl__chip_close(b.chip, false);
+    from = tl__now_ns() - from;
+    (void)kill((pid_t)child, SIGKILL);
+    return from;
+}
+
+static void a_close_waits_for_the_chip_and_not_for_its_children(void **state)
+{
+    (void)state;
+    assert_true(close_beside_child(true) < CHILD_S * UINT64_C(500000000));
+    assert_true(close_beside_child(false) < CHILD_S * UINT64_C(500000000));
+}
+
+static void a_dead_chip_is_seen_beside_its_children(void **state)
+{
+    int64_t child = 0;
+    int code, signal_number;
+    enum tl_chip_event event;
+    struct bench b;
+
+    (void)state;
+    open_bench(&b, TL_CHIP_PROCESS, TL_TRANSPORT_COPY);
+    order(&b, FORK, 0);
+    assert_int_equal(tl__chip_wait(b.chip, TL_FOREVER, &code), TL_CHIP_DONE);
+    assert_int_equal(tl__chip_copy_out(b.chip, &child, b.params + 8, sizeof(child)), 0);
+    order(&b, SLEEP, 0);
+    assert_int_equal(kill(tl__chip_pid(b.chip), SIGKILL), 0);
+    event = tl__chip_wait(b.chip, tl__now_ns() + CHILD_S * UINT64_C(500000000), &code);
+    (void)kill((pid_t)child, SIGKILL);
+    assert_int_equal(event, TL_CHIP_DEAD);
+    assert_string_equal(tl__chip_death(b.chip, &signal_number), "was killed by SIGKILL");
+    assert_int_equal(signal_number, SIGKILL);
+    tl__chip_close(b.chip, false);
+}
+
 static void a_chip_dies_with_its_host(void **state)
 {
     int ends[2], pid = 0, status;
@@ -406,6 +472,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_crash_is_reported_and_a_new_chip_takes_over),
         cmocka_unit_test(a_stuck_chip_is_told_from_a_slow_one),
         cmocka_unit_test(closing_ends_a_chip_that_runs),
+        cmocka_unit_test(a_close_waits_for_the_chip_and_not_for_its_children),
+        cmocka_unit_test(a_dead_chip_is_seen_beside_its_children),
         cmocka_unit_test(nothing_is_left_open),
         cmocka_unit_test(what_cannot_start_says_why),
         cmocka_unit_test(a_bad_object_is_refused_with_the_loaders_words),
