@@ -66,7 +66,8 @@ struct shot {
 static char root[64], run_dir[96], out_dir[112], tmp_dir[96], kept[96], log_file[96];
 static uint64_t seed_state;
 static struct {
-    unsigned device_mid, device_early, device_late, host_mid, host_early, host_late, host_after_manifest;
+    unsigned device_mid, device_early, device_closing, device_late, host_mid, host_early, host_late,
+        host_after_manifest;
     unsigned torn_by_kill, torn_by_us, recover_killed, next_runs;
     uint64_t device_records, device_rescued, device_lost, host_records, payload_bytes, blocks, slowest_ns;
 } sum;
@@ -169,18 +170,6 @@ static int command(char *const words[])
     return WEXITSTATUS(status);
 }
 
-static bool logged(const char *text)
-{
-    static char said[65536];
-    int fd = open(log_file, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, said, sizeof(said) - 1) : 0;
-
-    if (fd >= 0)
-        (void)close(fd);
-    said[n > 0 ? n : 0] = '\0';
-    return strstr(said, text) != NULL;
-}
-
 /* ---- A run and its moment ---- */
 
 static const char *in_out(const char *name)
@@ -272,16 +261,23 @@ static bool journal_is(struct shot *s, uint64_t bytes)
 static bool target_is(struct shot *s, uint64_t unused)
 {
     (void)unused;
-    s->target = s->of_device ? child_of(s->host) : s->host;
+    s->target = s->of_device ? chip_of(s->host) : s->host;
     return s->target != 0;
 }
 
-/* Kills at a random moment: after a time from the start, after a time from the launch, or after so much was recorded.
- */
+/* The recording is exported: what is left to the host is to close the chip and to end. */
+static bool closing(struct shot *s, uint64_t unused)
+{
+    (void)unused;
+    return s->has_journal && access(in_out(TL_JOURNAL_NAME), F_OK) != 0;
+}
+
+/* Kills at a random moment: after a time from the start, after a time from the launch, after so much was recorded, or
+ * while host and chip end in good order. */
 static void shoot(struct shot *s)
 {
     const uint64_t bytes = undisturbed[s->work][s->runtime].count * JOURNAL_BYTES_A_RECORD;
-    const uint64_t kind = draw(8), early = draw(60000000), late = draw(250000000), part = draw(bytes),
+    const uint64_t kind = draw(9), early = draw(60000000), late = draw(250000000), part = draw(bytes),
                    after = draw(3000000);
     bool alive;
 
@@ -289,8 +285,10 @@ static void shoot(struct shot *s)
         alive = until(s, time_is, s->started_ns + early);
     else if (kind < 4)
         alive = until(s, journal_is, 1) && until(s, time_is, tl__now_ns() + late);
-    else
+    else if (kind < 8)
         alive = until(s, journal_is, part) && until(s, time_is, tl__now_ns() + after);
+    else
+        alive = until(s, closing, 0) && until(s, time_is, tl__now_ns() + after * 4);
     alive = alive && until(s, target_is, 0);
     if (alive)
         (void)kill(s->target, SIGKILL);
@@ -400,10 +398,11 @@ static void kill_device(unsigned number)
     if (WEXITSTATUS(s.status) == 0) {
         if (records != undisturbed[s.work][s.runtime].count || lost != 0)
             wrong("a whole run has %llu records", (unsigned long long)records);
-        sum.device_late++;
+        sum.device_closing += s.killed;
+        sum.device_late += !s.killed;
         return;
     }
-    if (!logged("killed by SIGKILL"))
+    if (!file_says(log_file, "killed by SIGKILL"))
         wrong("the host does not say how the device ended");
     sum.device_mid += s.has_journal;
     sum.device_early += !s.has_journal;
@@ -457,10 +456,10 @@ static void recover(bool kill_it)
             wrong("recover fails");
         (void)snprintf(line, sizeof(line), "recovered  %llu records in %llu buffers", (unsigned long long)journal.count,
                        (unsigned long long)journal.blocks);
-        if (whole && !logged(line))
+        if (whole && !file_says(log_file, line))
             wrong("recover does not tell of %llu records in %llu buffers", (unsigned long long)journal.count,
                   (unsigned long long)journal.blocks);
-        if (journal.torn_bytes != 0 && !logged("torn"))
+        if (journal.torn_bytes != 0 && !file_says(log_file, "torn"))
             wrong("recover does not tell of the torn tail");
     }
     truth_free(&journal);
@@ -540,8 +539,8 @@ static void run_undisturbed(unsigned work, unsigned runtime)
 
 static void report(uint64_t from_ns)
 {
-    printf("device     %u kills in the middle, %u before the run, %u after it\n", sum.device_mid, sum.device_early,
-           sum.device_late);
+    printf("device     %u kills in the middle, %u before the run, %u in its good end, %u after it\n", sum.device_mid,
+           sum.device_early, sum.device_closing, sum.device_late);
     printf("           %" PRIu64 " records kept, %" PRIu64 " lost that were being written, %" PRIu64
            " recordings not empty\n",
            sum.device_records, sum.device_lost, sum.device_rescued);
@@ -572,6 +571,7 @@ int main(int argc, char **argv)
     seed_state = number_after(argc, argv, "--seed", from);
     printf("seed       %" PRIu64 ", %u kills of the device, %u of the host\n", seed_state, devices, hosts);
     (void)fflush(stdout);
+    check_chip_of();
     (void)snprintf(root, sizeof(root), "/tmp/tl_kill_XXXXXX");
     if (mkdtemp(root) == NULL)
         wrong("no directory in /tmp");

@@ -43,10 +43,14 @@ uint64_t truth_of_meta(const char *dir, const struct truth *manifest, uint64_t *
 
 /* Processes whose environment has `mark` ("NAME=value"); at most one pid is told. */
 unsigned marked_processes(const char *mark, pid_t *ret_one);
-/* A child of `pid`, or 0. */
-pid_t child_of(pid_t pid);
+/* The chip's process of the host `pid`, or 0: no other child of it is one. */
+pid_t chip_of(pid_t pid);
+/* That it is so. */
+void check_chip_of(void);
 /* Waits until no process with `mark` is left, 1 s at most; the ns that took. */
 uint64_t await_gone(const char *mark);
+/* Whether the first 64 KiB of a file hold `text`. */
+bool file_says(const char *path, const char *text);
 /* Every file below `dir` is one that a recording may hold, and no journal or temporary file is among them. */
 void only_artifacts(const char *dir);
 /* `dir` holds nothing but `allowed` (NULL: nothing at all). */

@@ -5,10 +5,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -60,30 +63,81 @@ unsigned marked_processes(const char *mark, pid_t *ret_one)
     return count;
 }
 
-pid_t child_of(pid_t pid)
+/*
+ * Whether a host's child is its chip, by its name: that of the thread that spawns it until it runs its own program. A
+ * host has another child when it ends under AddressSanitizer: the leak check's tracer, which has the name of the thread
+ * that checks. It is no device, and the host would wait for ever if it were killed.
+ */
+static bool is_chip(int pid)
+{
+    char path[64], name[64] = "";
+    FILE *f;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+    f = fopen(path, "re");
+    if (f == NULL)
+        return false;
+    if (fgets(name, sizeof(name), f) == NULL)
+        name[0] = '\0';
+    (void)fclose(f);
+    return strcmp(name, "tasklens-chip\n") == 0 || strcmp(name, "tl-monitor\n") == 0;
+}
+
+pid_t chip_of(pid_t pid)
 {
     char path[400];
     const struct dirent *task;
-    int child = 0;
+    int child = 0, chip = 0;
     DIR *tasks;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     tasks = opendir(path);
     if (tasks == NULL)
         return 0;
-    while (child == 0 && (task = readdir(tasks)) != NULL) {
+    while (chip == 0 && (task = readdir(tasks)) != NULL) {
         FILE *f;
 
         (void)snprintf(path, sizeof(path), "/proc/%d/task/%.200s/children", (int)pid, task->d_name);
         f = fopen(path, "re");
         if (f == NULL)
             continue;
-        if (fscanf(f, "%d", &child) != 1)
-            child = 0;
+        while (chip == 0 && fscanf(f, "%d", &child) == 1)
+            chip = is_chip(child) ? child : 0;
         (void)fclose(f);
     }
     (void)closedir(tasks);
-    return child;
+    return chip;
+}
+
+/* A child that stands still under a name, and ends with this process. */
+static pid_t start_named(const char *name)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)prctl(PR_SET_NAME, name);
+        (void)raise(SIGSTOP);
+        _exit(0);
+    }
+    if (pid < 0 || waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
+        wrong("no child named %s", name);
+    return pid;
+}
+
+void check_chip_of(void)
+{
+    const pid_t tracer = start_named("tasklens"), alone = chip_of(getpid()), chip = start_named("tasklens-chip"),
+                beside = chip_of(getpid());
+
+    (void)kill(tracer, SIGKILL);
+    (void)kill(chip, SIGKILL);
+    if (waitpid(tracer, NULL, 0) != tracer || waitpid(chip, NULL, 0) != chip)
+        wrong("waitpid: %s", strerror(errno));
+    if (alone != 0 || beside != chip)
+        wrong("the children %d and %d, of which the second is a chip: found %d, then %d", (int)tracer, (int)chip,
+              (int)alone, (int)beside);
 }
 
 uint64_t await_gone(const char *mark)
@@ -100,6 +154,18 @@ uint64_t await_gone(const char *mark)
 }
 
 /* ---- Files ---- */
+
+bool file_says(const char *path, const char *text)
+{
+    static char said[65536];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, said, sizeof(said) - 1) : 0;
+
+    if (fd >= 0)
+        (void)close(fd);
+    said[n > 0 ? n : 0] = '\0';
+    return strstr(said, text) != NULL;
+}
 
 /* Calls `visit` for each file and directory below `dir`, a directory before what is in it. */
 static void walk(const char *dir, const char *below, void (*visit)(const char *name, const struct stat *st, void *ctx),
