@@ -106,7 +106,9 @@ static void rig_open(struct rig *r, uint32_t level, uint32_t hash)
     r->device.launch = r->launch;
     r->sched = tl__reserve(sizeof(*r->sched));
     r->sched->device = &r->device;
-    if (tl__probe_begin(&r->sched->probe, &r->device, 0) < 0)
+    if (tl__recorder_begin(&r->sched->rec, &r->device.opts.memory, r->bells, r->launch,
+                           tl__scheduler_streams(r->launch), 0) < 0 ||
+        tl__probe_begin(r->sched) < 0)
         abort();
     r->kernel = (struct tl_kernel)TL_KERNEL(0, "k", TL_AIV, NULL, TL_IN, TL_IN, TL_IN);
     r->slot.widest = &r->kernel;

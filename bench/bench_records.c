@@ -34,7 +34,7 @@ static double run(enum fake_kind kind, uint32_t records, const char *dir, uint32
     if (tl__engine_quiesce(w->engine, epoch, TL_FOREVER) < 0)
         exit(1);
     seconds = (double)(tl__now_ns() - start) / 1e9;
-    if (tl__engine_export(w->engine, epoch, records, &result, &err) < 0) {
+    if (fake_export(w->engine, epoch, records, &result, &err) < 0) {
         fprintf(stderr, "%s\n", err.msg);
         exit(1);
     }
@@ -64,7 +64,7 @@ static void run_cost(struct fake_world *w, const char *dir, uint32_t epoch)
         if (tl__engine_quiesce(w->engine, epoch + i, TL_FOREVER) < 0)
             exit(1);
         quiesce_us[i] = (double)(tl__now_ns() - t0) / 1e3;
-        if (tl__engine_export(w->engine, epoch + i, 0, &result, NULL) < 0)
+        if (fake_export(w->engine, epoch + i, 0, &result, NULL) < 0)
             exit(1);
     }
     printf("             an empty run: begin %.0f us, quiesce %.0f us\n", bench_median(begin_us, EMPTY_RUNS),

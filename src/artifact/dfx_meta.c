@@ -48,6 +48,9 @@ static const struct field run_fields[] = {
     FIELD(tl_meta, clock_freq_hz, "clock_freq_hz", U64),
     FIELD(tl_meta, clock_start_cycles, "clock_start_cycles", U64),
     FIELD(tl_meta, clock_start_ns, "clock_start_ns", U64),
+    FIELD(tl_meta, clock_end_cycles, "clock_end_cycles", U64),
+    FIELD(tl_meta, clock_end_ns, "clock_end_ns", U64),
+    FIELD(tl_meta, clock_error_ns, "clock_error_ns", U64),
     FIELD(tl_meta, tasks, "tasks", U64),
     FIELD(tl_meta, truncated_total, "truncated_total", U64),
 };

@@ -43,13 +43,15 @@ struct tl_meta {
     char status[32];       /* "ok", or the error's name: TL_EHANG ... */
     uint32_t level;        /* of the args dump; 0 if off */
     uint32_t epoch;
-    uint64_t start_unix_ns;      /* wall clock */
-    uint64_t wall_ns;            /* launch to completion */
-    uint64_t parked_ns;          /* of which lanes waited for the host */
-    uint64_t clock_freq_hz;      /* of device cycles */
-    uint64_t clock_start_cycles; /* device clock at launch */
-    uint64_t clock_start_ns;     /* host clock (monotonic) at the same moment */
-    uint64_t tasks;              /* retired */
+    uint64_t start_unix_ns;                  /* wall clock */
+    uint64_t wall_ns;                        /* launch to completion */
+    uint64_t parked_ns;                      /* of which lanes waited for the host */
+    uint64_t clock_freq_hz;                  /* of device cycles */
+    uint64_t clock_start_cycles;             /* device clock at launch */
+    uint64_t clock_start_ns;                 /* host clock (monotonic) at the same moment */
+    uint64_t clock_end_cycles, clock_end_ns; /* the same when the run was over; 0: it never was */
+    uint64_t clock_error_ns;                 /* how far either pair may be off */
+    uint64_t tasks;                          /* retired */
     uint32_t stream_count, truncated_listed;
     uint64_t truncated_total; /* tensors that were cut; the first 16 are listed */
     struct tl_meta_stream streams[TL_META_MAX_STREAMS];

@@ -16,6 +16,8 @@
 
 #include <tasklens/error.h>
 
+#include "artifact/run_facts.h"
+
 #define TL_JOURNAL_NAME "run.journal"
 #define TL_JOURNAL_MAX_STREAMS 16
 #define TL_JOURNAL_MAX_LOSSES 8
@@ -36,7 +38,7 @@ struct tl_journal_run {
     char platform[16];      /* "a2a3sim" */
     char runtime[32];       /* "host_build_graph" */
     uint64_t start_unix_ns; /* wall clock, for people */
-    uint64_t clock_freq_hz; /* of device cycles */
+    uint64_t clock_freq_hz; /* of device cycles, as in facts */
     uint64_t arena_bytes;   /* a lane */
     uint32_t epoch;
     uint8_t dump_level, swimlane_level, pmu_event, dep_gen, scope_stats;
@@ -47,6 +49,7 @@ struct tl_journal_run {
     uint32_t lane_count; /* per stream at most */
     struct tl_journal_stream streams[TL_JOURNAL_MAX_STREAMS];
     uint32_t reserved; /* 0 */
+    struct tl_run_facts facts;
 };
 
 enum tl_journal_kind {
@@ -105,7 +108,8 @@ int tl__journal_open(const char *path, struct tl_journal_reader **ret_reader, st
 /* True if `path` is the beginning of a journal's header and no more: its writer was killed before the first block, and
  * nothing is lost with it. */
 bool tl__journal_unborn(const char *path);
-/* tl__journal_open over an image in memory, borrowed until the reader is closed, 8-byte aligned. `name` stands in messages. */
+/* tl__journal_open over an image in memory, borrowed until the reader is closed, 8-byte aligned. `name` stands in
+ * messages. */
 int tl__journal_open_memory(const void *image, size_t size, const char *name, struct tl_journal_reader **ret_reader,
                             struct tl_error *reterr);
 /* The reader's. */

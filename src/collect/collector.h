@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a collector is to the engine: the stream it reads, how a record is checked and which payload it brings, and how
- * a run's records become artifacts. It has no queues, threads or files of its own.
+ * a run's records become artifacts. It has no queues, threads or files of its own. Where one artifact is made of
+ * several streams, one of them has the export and looks at the others.
  */
 #ifndef TL_COLLECT_COLLECTOR_H
 #define TL_COLLECT_COLLECTOR_H
@@ -10,6 +11,10 @@
 
 #include <tasklens/error.h>
 #include <tasklens/worker.h>
+
+#include "artifact/run_facts.h"
+#include "wire/lane.h"
+#include "wire/launch.h"
 
 /* Where a record's payload went in the payload file: an offset, or one of these. */
 #define TL_BIN_NONE UINT64_MAX /* the record has no payload; the journal's own word for it */
@@ -44,13 +49,21 @@ struct tl_batch {
     const uint8_t *records; /* count * record_bytes */
 };
 
-/* What one run left in one stream; input of an export. All borrowed for the call. */
-struct tl_export {
-    const char *dir; /* the run's */
-    uint32_t level;
+/* What one run left in one stream. */
+struct tl_export_stream {
+    uint32_t level; /* 0: the stream was off */
     unsigned n_lanes;
-    const struct tl_batch *const *lanes; /* first batch of each lane */
-    uint64_t dropped;                    /* all causes */
+    const struct tl_batch *lanes[TL_DFX_MAX_LANES]; /* first batch of each lane, by role */
+    uint64_t dropped;                               /* all causes */
+};
+
+/* Input of an export. All borrowed for the call. */
+struct tl_export {
+    const char *dir;                        /* the run's */
+    const struct tl_export_stream *own;     /* the collector's */
+    const struct tl_export_stream *streams; /* all, by enum tl_stream */
+    const struct tl_run_facts *facts;
+    const struct tl_clock_pair *clock; /* by enum tl_clock_moment; all 0 where it was not taken */
     bool bin_created;
     bool run_failed;            /* an empty recording then surprises nobody */
     uint64_t bin_bytes;         /* size of the payload file */
@@ -74,13 +87,16 @@ struct tl_collector_spec {
     const char *name;
     uint32_t stream, record_bytes, version;
     bool has_arena;
+    bool by_orchestrator;     /* one lane, the orchestrator's; else one a scheduler */
+    const char *const *files; /* its artifacts below the run's directory, up to NULL; may be NULL */
     /* Level asked for; 0: off. */
     uint32_t (*level)(const struct tl_run_config *config);
     /* Whether the payload file exists as soon as there is a record. */
     bool (*eager_bin)(uint32_t level);
     /* NULL and *ret_payload, or the name of the field that holds an impossible value. */
     const char *(*inspect)(const void *record, struct tl_payload *ret_payload);
-    /* Writes the artifacts; nothing at all for a run without records. TL_EIO, TL_ENOSPC, TL_ENOMEM. */
+    /* Writes the artifacts; of a run without records it may write none. NULL: another stream's export does. TL_EIO,
+     * TL_ENOSPC, TL_ENOMEM, TL_ECORRUPT (the records contradict each other: nothing is written). */
     int (*export)(const struct tl_export *x, struct tl_export_figures *figures, struct tl_error *reterr);
 };
 

@@ -175,9 +175,9 @@ static void join_piece(struct joiner *j, const struct tl_wire_dump_record *w, ui
 
 static void convert(const struct tl_export *x, struct joiner *j)
 {
-    for (unsigned lane = 0; lane < x->n_lanes; lane++) {
+    for (unsigned lane = 0; lane < x->own->n_lanes; lane++) {
         j->open = NULL;
-        for (const struct tl_batch *b = x->lanes[lane]; b != NULL; b = b->next)
+        for (const struct tl_batch *b = x->own->lanes[lane]; b != NULL; b = b->next)
             for (uint32_t i = 0; i < b->count; i++) {
                 const struct tl_wire_dump_record *w = (const void *)(b->records + (size_t)i * sizeof(*w));
 
@@ -224,8 +224,8 @@ static uint64_t capacity_of(const struct tl_export *x)
 {
     uint64_t n = 0;
 
-    for (unsigned lane = 0; lane < x->n_lanes; lane++)
-        for (const struct tl_batch *b = x->lanes[lane]; b != NULL; b = b->next)
+    for (unsigned lane = 0; lane < x->own->n_lanes; lane++)
+        for (const struct tl_batch *b = x->own->lanes[lane]; b != NULL; b = b->next)
             n += b->count;
     return n;
 }
@@ -239,7 +239,7 @@ static int dump_export(const struct tl_export *x, struct tl_export_figures *figu
     int r;
 
     if (capacity == 0) {
-        if (x->level == 1 && x->dropped == 0 && !x->run_failed)
+        if (x->own->level == 1 && x->own->dropped == 0 && !x->run_failed)
             tl_log_warn(
                 "%s: --dump-args 1 records what tl_dump() marks, and nothing was marked: no manifest is written "
                 "(--dump-args 2 records everything)",
@@ -259,12 +259,15 @@ static int dump_export(const struct tl_export *x, struct tl_export_figures *figu
     if (mkdir(dir, 0777) < 0 && errno != EEXIST)
         return tl__fail(reterr, tl__code_of_errno(errno), "%s: cannot be made: %s", dir, strerror(errno));
     memset(&summary, 0, sizeof(summary));
-    summary.level = x->level;
-    summary.dropped_records = x->dropped;
+    summary.level = x->own->level;
+    summary.dropped_records = x->own->dropped;
     if (x->bin_created)
         (void)snprintf(summary.bin_file, sizeof(summary.bin_file), "%s", TL_DUMP_BIN_NAME);
     return tl__dump_write_manifest(dir, &summary, j.records, j.count, reterr);
 }
+
+static const char *const dump_files[] = {TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME,
+                                         TL_DUMP_DIR_NAME "/" TL_DUMP_BIN_NAME, NULL};
 
 const struct tl_collector_spec tl__dump_collector = {
     .name = "args_dump",
@@ -272,6 +275,7 @@ const struct tl_collector_spec tl__dump_collector = {
     .record_bytes = sizeof(struct tl_wire_dump_record),
     .version = 1,
     .has_arena = true,
+    .files = dump_files,
     .level = dump_level,
     .eager_bin = dump_eager_bin,
     .inspect = dump_inspect,

@@ -15,7 +15,9 @@
 #include <tasklens/error.h>
 #include <tasklens/worker.h>
 
+#include "artifact/run_facts.h"
 #include "collect/transport.h"
+#include "wire/launch.h"
 
 struct tl_engine;
 
@@ -26,13 +28,13 @@ struct tl_engine_opts {
 
 /* What one run wants recorded. Strings are borrowed until export returns. */
 struct tl_engine_run {
-    uint32_t epoch;                      /* >= 1, increasing */
-    const struct tl_run_config *config;  /* levels, sizes, output_prefix (the run's directory, which exists) */
-    unsigned lanes;                      /* AICPU roles that may produce */
-    const char *program, *case_name;     /* for the journal and dfx_meta.json */
+    uint32_t epoch;                     /* >= 1, increasing */
+    const struct tl_run_config *config; /* levels, sizes, output_prefix (the run's directory, which exists) */
+    unsigned lanes;                  /* schedulers: each has a lane in its streams, and the orchestrator in its own */
+    const char *program, *case_name; /* for the journal and dfx_meta.json */
     const char *platform, *program_hash; /* likewise; NULL: not known */
     const char *const *kernel_names;     /* by index of func_ids; for messages */
-    uint64_t clock_hz;
+    struct tl_run_facts facts;
 };
 
 int tl__engine_create(const struct tl_engine_opts *opts, struct tl_engine **ret_engine, struct tl_error *reterr);
@@ -43,7 +45,7 @@ void tl__engine_destroy(struct tl_engine *e);
 struct tl_engine_outcome {
     const char *status; /* "ok", or the error's name; NULL: "ok" */
     uint64_t tasks, wall_ns, parked_ns;
-    uint64_t clock_start_cycles, clock_start_ns;
+    struct tl_clock_pair clock[TL_CLOCK_MOMENTS]; /* by enum tl_clock_moment */
 };
 
 /* Binds the run, (re)builds pools if their shape changed, opens the journal. *ret_dfx: address for tl_launch.dfx.
@@ -60,10 +62,11 @@ int tl__engine_quiesce(struct tl_engine *e, uint32_t epoch, uint64_t deadline_ns
 int tl__engine_reconcile(struct tl_engine *e, uint32_t epoch, struct tl_error *reterr);
 /* Optional, before export. Copied. */
 void tl__engine_outcome(struct tl_engine *e, uint32_t epoch, const struct tl_engine_outcome *outcome);
-/* Checks the counts against `expected_dump` (UINT64_MAX: unknown), writes the artifacts, removes the journal, fills
- * the record fields of *result and forgets the run. TL_ELOST: written, but incomplete. TL_ECORRUPT: written; a lane was
- * stopped, the message names it and the field. TL_EIO, TL_ENOSPC, TL_ENOMEM: not written; the journal stays. */
-int tl__engine_export(struct tl_engine *e, uint32_t epoch, uint64_t expected_dump, struct tl_run_result *result,
+/* Checks the counts against `expected` (by stream; UINT64_MAX: unknown; NULL: all unknown), writes the artifacts,
+ * removes the journal, fills the record fields of *result and forgets the run. TL_ELOST: written, but incomplete.
+ * TL_ECORRUPT: written; a lane was stopped, the message names it and the field. TL_EIO, TL_ENOSPC, TL_ENOMEM: not
+ * written; the journal stays. */
+int tl__engine_export(struct tl_engine *e, uint32_t epoch, const uint64_t *expected, struct tl_run_result *result,
                       struct tl_error *reterr);
 /* Time in which any lane was parked so far (wire/parked.h), the open interval included; for watchdogs. Any thread. */
 uint64_t tl__engine_parked_ns(struct tl_engine *e, uint32_t epoch);

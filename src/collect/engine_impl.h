@@ -88,7 +88,8 @@ struct tl_crun {
     uint32_t levels[TL_STREAM_COUNT];
     unsigned n_lanes;
     char dir[1024], program[128], case_name[64], platform[16], runtime[32], program_hash[24], status[32];
-    uint64_t clock_hz, start_unix_ns;
+    uint64_t start_unix_ns;
+    struct tl_run_facts facts;
     bool reconciled; /* writer: the worker */
     struct tl_engine_outcome outcome;
     uint64_t bin_end;     /* guard: engine.queue_lock; next free offset of the payload file */
@@ -179,7 +180,7 @@ struct tl_engine {
     struct tl_scratch scratch;
     /* The region in device memory. Changed while every shard is detached. */
     struct tl_shape {
-        unsigned n_lanes;
+        unsigned schedulers, n_lanes;
         uint32_t records, buffers, ready_depth, free_depth;
         uint64_t arena_bytes;
         uint32_t streams; /* bit i: stream i is on */

@@ -104,6 +104,25 @@ void tl__meta_stream(struct tl_meta *meta, const struct tl_collector_spec *spec,
     s->payloads_lost = figures->payloads_lost;
 }
 
+static uint64_t middle_ns(const struct tl_clock_pair *p)
+{
+    return p->host_before_ns + (p->host_after_ns - p->host_before_ns) / 2;
+}
+
+static void meta_clock(struct tl_meta *meta, const struct tl_clock_pair *clock)
+{
+    meta->clock_start_cycles = clock[TL_CLOCK_BEGIN].device_cycles;
+    meta->clock_start_ns = middle_ns(&clock[TL_CLOCK_BEGIN]);
+    meta->clock_end_cycles = clock[TL_CLOCK_QUIESCE].device_cycles;
+    meta->clock_end_ns = middle_ns(&clock[TL_CLOCK_QUIESCE]);
+    for (unsigned i = 0; i < TL_CLOCK_MOMENTS; i++) {
+        uint64_t error = (clock[i].host_after_ns - clock[i].host_before_ns + 1) / 2;
+
+        if (error > meta->clock_error_ns)
+            meta->clock_error_ns = error;
+    }
+}
+
 static void meta_of(const struct tl_crun *run, uint32_t epoch, struct tl_meta *meta)
 {
     (void)snprintf(meta->program, sizeof(meta->program), "%s", run->program);
@@ -117,9 +136,8 @@ static void meta_of(const struct tl_crun *run, uint32_t epoch, struct tl_meta *m
     meta->start_unix_ns = run->start_unix_ns;
     meta->wall_ns = run->outcome.wall_ns;
     meta->parked_ns = run->outcome.parked_ns;
-    meta->clock_freq_hz = run->clock_hz;
-    meta->clock_start_cycles = run->outcome.clock_start_cycles;
-    meta->clock_start_ns = run->outcome.clock_start_ns;
+    meta->clock_freq_hz = run->facts.clock_freq_hz;
+    meta_clock(meta, run->outcome.clock);
     meta->tasks = run->outcome.tasks;
 }
 
@@ -147,63 +165,94 @@ static void result_add(struct tl_run_result *result, const struct tl_stream_tota
     result->payloads_lost += f->payloads_lost;
 }
 
-/* One stream: artifacts, figures, judgement (the first one of the run stays in *judged). */
-static int stream_export(struct tl_engine *e, struct tl_crun *run, unsigned stream, uint64_t expected,
-                         struct tl_meta *meta, struct tl_run_result *result, int *judged, struct tl_error *reterr)
+/* What the run's lanes hold of one stream, and its counts. */
+static void gather(struct tl_engine *e, struct tl_crun *run, unsigned stream, uint64_t expected,
+                   struct tl_export_stream *ret_stream, struct tl_stream_totals *t)
 {
-    const struct tl_collector_spec *spec = tl__collector_at(stream);
-    const struct tl_batch *lanes[TL_DFX_MAX_LANES];
-    struct tl_stream_totals t = {0};
-    struct tl_export_figures f = {.meta = meta};
-    struct tl_export x = {.dir = run->dir,
-                          .level = run->levels[stream],
-                          .lanes = lanes,
-                          .bin_created = run->bin_fd >= 0,
-                          .run_failed = strcmp(run->status, "ok") != 0,
-                          .bin_bytes = run->bin_size,
-                          .scratch = &e->scratch};
-    int r;
-
+    ret_stream->level = run->levels[stream];
+    ret_stream->n_lanes = 0;
     for (unsigned i = 0; i < run->n_lanes; i++) {
-        if (e->lanes[i].spec != spec)
+        if (e->lanes[i].spec != tl__collector_at(stream))
             continue;
-        lanes[x.n_lanes++] = run->lanes[i].first;
-        add_lane(&run->lanes[i], run->reconciled, &t);
+        ret_stream->lanes[ret_stream->n_lanes++] = run->lanes[i].first;
+        add_lane(&run->lanes[i], run->reconciled, t);
     }
     /* Without its counters, what a lane took with it is known only from what should have come. Either it was stopped
      * here, or the device had given the host up at its end mark and went on to the next run. */
-    if (t.uncounted != 0 && expected != UINT64_MAX && expected > t.attempted) {
-        t.dropped[run->corrupt_code != 0 ? TL_LOSS_CORRUPT : TL_LOSS_HOST_DEAD] += expected - t.attempted;
-        t.attempted = expected;
+    if (t->uncounted != 0 && expected != UINT64_MAX && expected > t->attempted) {
+        t->dropped[run->corrupt_code != 0 ? TL_LOSS_CORRUPT : TL_LOSS_HOST_DEAD] += expected - t->attempted;
+        t->attempted = expected;
     }
-    x.dropped = sum_dropped(&t);
-    r = spec->export(&x, &f, reterr);
-    tl__meta_stream(meta, spec, &t, &f);
-    result_add(result, &t, &f);
+    ret_stream->dropped = sum_dropped(t);
+}
+
+/* What the streams of a run have in common while it is exported. */
+struct exporting {
+    struct tl_export x;
+    struct tl_export_stream streams[TL_STREAM_COUNT];
+    struct tl_stream_totals totals[TL_STREAM_COUNT];
+    struct tl_meta meta;
+};
+
+/* One stream: artifacts, figures, judgement (the first one of the run stays in *judged). */
+static int stream_export(struct tl_crun *run, unsigned stream, uint64_t expected, struct exporting *ex,
+                         struct tl_run_result *result, int *judged, struct tl_error *reterr)
+{
+    const struct tl_collector_spec *spec = tl__collector_at(stream);
+    const struct tl_stream_totals *t = &ex->totals[stream];
+    struct tl_export_figures f = {.meta = &ex->meta};
+    int r = 0;
+
+    ex->x.own = &ex->streams[stream];
+    if (spec->export != NULL)
+        r = spec->export(&ex->x, &f, reterr);
+    tl__meta_stream(&ex->meta, spec, t, &f);
+    result_add(result, t, &f);
     if (r == 0 && *judged == 0)
-        *judged = judge(run, spec, &t, &f, expected, reterr);
+        *judged = judge(run, spec, t, &f, expected, reterr);
     return r;
 }
 
-int tl__engine_export(struct tl_engine *e, uint32_t epoch, uint64_t expected_dump, struct tl_run_result *result,
+static int export_all(struct tl_engine *e, struct tl_crun *run, const uint64_t *expected, struct exporting *ex,
+                      struct tl_run_result *result, int *judged, struct tl_error *reterr)
+{
+    int r = 0;
+
+    ex->x = (struct tl_export){.dir = run->dir,
+                               .streams = ex->streams,
+                               .facts = &run->facts,
+                               .clock = run->outcome.clock,
+                               .bin_created = run->bin_fd >= 0,
+                               .run_failed = strcmp(run->status, "ok") != 0,
+                               .bin_bytes = run->bin_size,
+                               .scratch = &e->scratch};
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
+        gather(e, run, i, expected != NULL ? expected[i] : UINT64_MAX, &ex->streams[i], &ex->totals[i]);
+    for (unsigned i = 0; i < TL_STREAM_COUNT && r == 0; i++)
+        if (run->levels[i] != 0)
+            r = stream_export(run, i, expected != NULL ? expected[i] : UINT64_MAX, ex, result, judged, reterr);
+    return r != 0 ? r : tl__meta_write(run->dir, &ex->meta, reterr);
+}
+
+int tl__engine_export(struct tl_engine *e, uint32_t epoch, const uint64_t *expected, struct tl_run_result *result,
                       struct tl_error *reterr)
 {
     struct tl_crun *run = tl__run_find(e, epoch);
-    struct tl_meta meta;
-    int r = 0, judged = 0;
+    struct exporting *ex;
+    int r, judged = 0;
 
     if (run == NULL)
         return tl__fail(reterr, TL_ENOENT, "run %u is not open", epoch);
     tl__run_seal(e, run);
-    memset(&meta, 0, sizeof(meta));
-    meta_of(run, epoch, &meta);
-    bin_settle(run);
-    for (unsigned stream = 0; stream < TL_STREAM_COUNT && r == 0; stream++)
-        if (run->levels[stream] != 0)
-            r = stream_export(e, run, stream, stream == TL_STREAM_DUMP ? expected_dump : UINT64_MAX, &meta, result,
-                              &judged, reterr);
-    if (r == 0)
-        r = tl__meta_write(run->dir, &meta, reterr);
+    ex = tl__alloc(1, sizeof(*ex));
+    if (ex == NULL) {
+        r = tl__fail(reterr, TL_ENOMEM, "%s: no memory for its export", run->dir);
+    } else {
+        meta_of(run, epoch, &ex->meta);
+        bin_settle(run);
+        r = export_all(e, run, expected, ex, result, &judged, reterr);
+    }
+    tl__free(ex);
     if (r == 0)
         (void)snprintf(result->artifacts, sizeof(result->artifacts), "%s", run->dir);
     tl__run_forget(e, run, r == 0);

@@ -38,6 +38,12 @@ static uint32_t power_of_two(uint32_t n)
     return p;
 }
 
+/* How many lanes a stream has, by the number of schedulers. */
+static unsigned lanes_of(const struct tl_collector_spec *spec, unsigned schedulers)
+{
+    return spec->by_orchestrator ? 1 : schedulers;
+}
+
 int tl__shape_of(const struct tl_run_config *config, unsigned lanes, struct tl_shape *ret_shape,
                  struct tl_error *reterr)
 {
@@ -46,16 +52,17 @@ int tl__shape_of(const struct tl_run_config *config, unsigned lanes, struct tl_s
     uint64_t avg = config->dfx_avg_bytes ? config->dfx_avg_bytes : DEFAULT_AVG_BYTES;
     uint32_t ready = config->dfx_ready ? config->dfx_ready : DEFAULT_READY;
     uint32_t free_depth = config->dfx_free ? config->dfx_free : s.buffers;
-    unsigned streams = 0;
 
     for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
-        if (specs[i]->level(config) != 0)
-            s.streams |= 1u << i, streams++;
-    if (streams == 0)
+        if (specs[i]->level(config) != 0) {
+            s.streams |= 1u << i;
+            s.n_lanes += lanes_of(specs[i], lanes);
+        }
+    if (s.streams == 0)
         return tl__fail(reterr, TL_EINVAL, "no diagnostic is on in this run: there is nothing to collect");
-    if (lanes == 0 || lanes * streams > TL_DFX_MAX_LANES)
-        return tl__fail(reterr, TL_ERANGE, "%u lanes for %u streams: between 1 and %u lanes in all are possible", lanes,
-                        streams, TL_DFX_MAX_LANES);
+    if (lanes == 0 || s.n_lanes > TL_DFX_MAX_LANES)
+        return tl__fail(reterr, TL_ERANGE, "%u schedulers make %u lanes: between 1 and %u lanes in all are possible",
+                        lanes, s.n_lanes, TL_DFX_MAX_LANES);
     if (s.records > 1u << 20)
         return tl__fail(reterr, TL_ERANGE, "--dfx-set records=%u: at most %u", s.records, 1u << 20);
     if (s.buffers > 1u << 14)
@@ -66,7 +73,7 @@ int tl__shape_of(const struct tl_run_config *config, unsigned lanes, struct tl_s
         return tl__fail(reterr, TL_ERANGE, "--dfx-set free=%u: at most %u", free_depth, 1u << 16);
     if (avg > UINT64_C(1) << 40)
         return tl__fail(reterr, TL_ERANGE, "--dfx-set avg-bytes=%llu: at most 1 TiB", (unsigned long long)avg);
-    s.n_lanes = lanes * streams;
+    s.schedulers = lanes;
     s.ready_depth = power_of_two(ready > s.buffers ? ready : s.buffers);
     s.free_depth = power_of_two(free_depth);
     s.arena_bytes = align_up((uint64_t)s.records * s.buffers * avg, ARENA_ALIGN);
@@ -79,7 +86,7 @@ struct places {
     uint64_t lanes, total;
     struct {
         uint64_t ready, free, pool, arena, buffer_bytes;
-        unsigned stream;
+        unsigned stream, role;
     } lane[TL_DFX_MAX_LANES];
 };
 
@@ -90,12 +97,13 @@ static void place(const struct tl_shape *s, struct places *p)
 
     p->lanes = at;
     at += s->n_lanes * sizeof(struct tl_lane);
-    for (unsigned stream = 0, per; stream < TL_STREAM_COUNT; stream++) {
+    for (unsigned stream = 0; stream < TL_STREAM_COUNT; stream++) {
         if ((s->streams >> stream & 1u) == 0)
             continue;
-        per = s->n_lanes / (unsigned)__builtin_popcount(s->streams);
-        for (unsigned k = 0; k < per; k++)
-            p->lane[i++].stream = stream;
+        for (unsigned role = 0; role < lanes_of(specs[stream], s->schedulers); role++, i++) {
+            p->lane[i].stream = stream;
+            p->lane[i].role = role;
+        }
     }
     for (i = 0; i < s->n_lanes; i++) {
         p->lane[i].ready = at;
@@ -140,7 +148,7 @@ static int too_large(struct tl_engine *e, const struct tl_shape *s, uint64_t nee
 
     return tl__fail(
         reterr, TL_ENOMEM,
-        "the dump's pools need %llu bytes of device memory (%u lanes, arena %llu bytes each) and %llu are free: "
+        "the recording's pools need %llu bytes of device memory (%u lanes, arena %llu bytes each) and %llu are free: "
         "%llu short; lower --dfx-set avg-bytes, records or buffers",
         (unsigned long long)need, s->n_lanes, (unsigned long long)s->arena_bytes, (unsigned long long)have,
         (unsigned long long)(need - have));
@@ -177,7 +185,7 @@ static int lane_init(struct tl_engine *e, const struct tl_shape *s, const struct
     l->recycled = tl__alloc(s->buffers, sizeof(*l->recycled));
     l->state = tl__alloc(s->buffers, sizeof(*l->state));
     v->stream = spec->stream;
-    v->role = i;
+    v->role = p->lane[i].role;
     v->shard = l->shard->index;
     v->n_buffers = l->n_buffers;
     v->records_per_buffer = l->records;
@@ -258,7 +266,7 @@ int tl__layout_build(struct tl_engine *e, const struct tl_shape *shape, struct t
     r = e->region_view == NULL ? TL_ENOMEM : fill(e, shape, &p);
     if (r < 0) {
         tl__layout_drop(e);
-        return tl__fail(reterr, r, "building the dump's pools (%llu bytes): %s", (unsigned long long)p.total,
+        return tl__fail(reterr, r, "building the recording's pools (%llu bytes): %s", (unsigned long long)p.total,
                         tl_strerror(r));
     }
     e->shape = *shape;

@@ -24,7 +24,7 @@ struct recovered {
     struct tl_batch *first[TL_STREAM_COUNT][TL_DFX_MAX_LANES], *last[TL_STREAM_COUNT][TL_DFX_MAX_LANES];
     struct tl_batch *all; /* by `queued`, to free them */
     struct tl_stream_totals totals[TL_STREAM_COUNT];
-    unsigned ends[TL_STREAM_COUNT];
+    struct tl_export_stream streams[TL_STREAM_COUNT];
 };
 
 /* A copy of the block as the batch it was. The journal's records of one lane come in the lane's order. */
@@ -69,7 +69,6 @@ static int take(struct recovered *rec, const struct tl_journal_block *b)
     t = &rec->totals[b->stream];
     if (b->kind == TL_JOURNAL_RECORDS)
         return keep(rec, b);
-    rec->ends[b->stream]++;
     t->attempted += b->attempted;
     for (unsigned i = 0; i < TL_LOSS_COUNT && i < TL_JOURNAL_MAX_LOSSES; i++)
         t->dropped[i] += b->losses[i];
@@ -114,36 +113,77 @@ static void meta_of(const struct tl_journal_run *run, struct tl_meta *meta)
     meta->clock_freq_hz = run->clock_freq_hz;
 }
 
-static int stream_export(const char *dir, struct recovered *rec, unsigned stream, struct tl_scratch *scratch,
-                         struct tl_meta *meta, struct tl_recover_result *result, struct tl_error *reterr)
+/* The levels that the run was recorded at, as the collectors ask for them. */
+static struct tl_run_config config_of(const struct tl_journal_run *run)
+{
+    return (struct tl_run_config){.dump_args = run->dump_level,
+                                  .chip_swimlane = run->swimlane_level,
+                                  .pmu = run->pmu_event,
+                                  .dep_gen = run->dep_gen,
+                                  .scope_stats = run->scope_stats};
+}
+
+static void gather(struct recovered *rec, unsigned stream, const struct tl_run_config *config)
+{
+    struct tl_export_stream *s = &rec->streams[stream];
+    struct tl_stream_totals *t = &rec->totals[stream];
+
+    s->level = tl__collector_at(stream)->level(config);
+    s->n_lanes = 0;
+    for (unsigned lane = 0; lane < TL_DFX_MAX_LANES; lane++)
+        if (rec->first[stream][lane] != NULL)
+            s->lanes[s->n_lanes++] = rec->first[stream][lane];
+    /* A lane without an end mark recorded what reached the journal, as far as anybody knows. */
+    if (t->attempted < t->collected)
+        t->attempted = t->collected;
+    for (unsigned i = 0; i < TL_LOSS_COUNT; i++)
+        s->dropped += t->dropped[i];
+}
+
+static int stream_export(struct recovered *rec, unsigned stream, struct tl_export *x, struct tl_meta *meta,
+                         struct tl_recover_result *result, struct tl_error *reterr)
 {
     const struct tl_collector_spec *spec = tl__collector_at(stream);
-    struct tl_stream_totals *t = &rec->totals[stream];
     struct tl_export_figures f = {.meta = meta};
+    int r = 0;
+
+    x->own = &rec->streams[stream];
+    if (spec->export != NULL)
+        r = spec->export(x, &f, reterr);
+    tl__meta_stream(meta, spec, &rec->totals[stream], &f);
+    result->records += rec->totals[stream].collected;
+    result->payload_bytes += f.payload_bytes;
+    result->payloads_missing += f.payloads_missing;
+    return r;
+}
+
+static int export_all(const char *dir, struct recovered *rec, struct tl_meta *meta, struct tl_recover_result *result,
+                      struct tl_error *reterr)
+{
+    const struct tl_run_config config = config_of(rec->run);
+    const struct tl_clock_pair clock[TL_CLOCK_MOMENTS] = {{0}};
+    struct tl_scratch scratch = {0};
     struct tl_export x = {.dir = dir,
-                          .level = stream == TL_STREAM_DUMP ? rec->run->dump_level : 1,
-                          .n_lanes = TL_DFX_MAX_LANES,
-                          .lanes = (const struct tl_batch *const *)rec->first[stream],
-                          .scratch = scratch};
+                          .streams = rec->streams,
+                          .facts = &rec->run->facts,
+                          .clock = clock,
+                          .run_failed = true,
+                          .scratch = &scratch};
     char path[1200];
     struct stat st;
-    int r;
+    int r = 0;
 
     (void)snprintf(path, sizeof(path), "%s/%s/%s", dir, TL_DUMP_DIR_NAME, TL_DUMP_BIN_NAME);
     if (stat(path, &st) == 0) {
         x.bin_created = true;
         x.bin_bytes = (uint64_t)st.st_size;
     }
-    /* A lane without an end mark recorded what reached the journal, as far as anybody knows. */
-    if (t->attempted < t->collected)
-        t->attempted = t->collected;
-    for (unsigned i = 0; i < TL_LOSS_COUNT; i++)
-        x.dropped += t->dropped[i];
-    r = spec->export(&x, &f, reterr);
-    tl__meta_stream(meta, spec, t, &f);
-    result->records += f.records;
-    result->payload_bytes += f.payload_bytes;
-    result->payloads_missing += f.payloads_missing;
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
+        gather(rec, i, &config);
+    for (unsigned i = 0; i < TL_STREAM_COUNT && r == 0; i++)
+        if (rec->streams[i].level != 0)
+            r = stream_export(rec, i, &x, meta, result, reterr);
+    tl__scratch_fini(&scratch);
     return r;
 }
 
@@ -153,6 +193,16 @@ static bool has_file(const char *dir, const char *name)
 
     (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
     return access(path, F_OK) == 0;
+}
+
+/* Whether a run's artifact of any kind is there. */
+static bool has_artifact(const char *dir)
+{
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
+        for (const char *const *name = tl__collector_at(i)->files; name != NULL && *name != NULL; name++)
+            if (strcmp(*name, TL_DUMP_DIR_NAME "/" TL_DUMP_BIN_NAME) != 0 && has_file(dir, *name))
+                return true;
+    return false;
 }
 
 /* Payloads whose records did not reach the journal: nothing names them. */
@@ -169,20 +219,18 @@ static void drop_payloads(const char *dir)
 static int rebuild(const char *dir, struct tl_journal_reader *reader, struct recovered *rec,
                    struct tl_recover_result *result, struct tl_error *reterr)
 {
-    struct tl_scratch scratch = {0};
     struct tl_meta meta;
     int r = read_all(reader, rec, reterr);
 
     meta_of(rec->run, &meta);
-    if (r == 0 && rec->all == NULL && has_file(dir, TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME))
+    if (r == 0 && rec->all == NULL && has_artifact(dir))
         return 0; /* an earlier run's: this one was killed before it came to clear the directory */
-    for (unsigned i = 0; i < TL_STREAM_COUNT && r == 0; i++)
-        r = stream_export(dir, rec, i, &scratch, &meta, result, reterr);
-    if (r == 0 && result->records == 0)
+    if (r == 0)
+        r = export_all(dir, rec, &meta, result, reterr);
+    if (r == 0 && rec->totals[TL_STREAM_DUMP].collected == 0)
         drop_payloads(dir);
     if (r == 0)
         r = tl__meta_write(dir, &meta, reterr);
-    tl__scratch_fini(&scratch);
     while (rec->all != NULL) {
         struct tl_batch *next = rec->all->queued;
 
@@ -239,8 +287,8 @@ int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct
         return tl__fail(reterr, TL_ENOENT, "%s: no such directory", dir);
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME);
     if (stat(path, &st) != 0) {
-        /* dfx_meta.json is the last that a run writes, and the manifest is all that foreign runs have. */
-        result->complete = has_file(dir, TL_META_NAME) || has_file(dir, TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME);
+        /* dfx_meta.json is the last that a run writes, and an artifact is all that foreign runs have. */
+        result->complete = has_file(dir, TL_META_NAME) || has_artifact(dir);
         return result->complete ? 0 : tl__fail(reterr, TL_ENOENT, "%s: no %s in it", dir, TL_JOURNAL_NAME);
     }
     lock = lock_journal(path, reterr);
@@ -248,7 +296,7 @@ int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct
         return lock;
     if (tl__journal_unborn(path)) {
         result->torn_bytes = (uint64_t)st.st_size;
-        if (!has_file(dir, TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME))
+        if (!has_file(dir, TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME)) /* which would name them */
             drop_payloads(dir);
     } else {
         r = recover_journal(dir, path, result, reterr);

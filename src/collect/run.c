@@ -36,20 +36,21 @@ static unsigned open_runs(const struct tl_engine *e)
 /* What an older recording left in the directory must not be taken for this run's. */
 static void clear_dir(const char *dir)
 {
-    static const char *const names[] = {TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME,
-                                        TL_DUMP_DIR_NAME "/" TL_DUMP_BIN_NAME, TL_META_NAME};
     char path[1200];
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        (void)snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
-        (void)unlink(path);
-    }
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
+        for (const char *const *name = tl__collector_at(i)->files; name != NULL && *name != NULL; name++) {
+            (void)snprintf(path, sizeof(path), "%s/%s", dir, *name);
+            (void)unlink(path);
+        }
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_META_NAME);
+    (void)unlink(path);
 }
 
 static int journal_open(struct tl_engine *e, struct tl_crun *run, uint32_t epoch, struct tl_error *reterr)
 {
     struct tl_journal_run j = {.start_unix_ns = run->start_unix_ns,
-                               .clock_freq_hz = run->clock_hz,
+                               .clock_freq_hz = run->facts.clock_freq_hz,
                                .arena_bytes = e->shape.arena_bytes,
                                .epoch = epoch,
                                .dump_level = (uint8_t)run->config.dump_args,
@@ -61,7 +62,8 @@ static int journal_open(struct tl_engine *e, struct tl_crun *run, uint32_t epoch
                                .dump_chunk = run->config.dump_oversize_chunk,
                                .stream_count = TL_STREAM_COUNT,
                                .records_per_buffer = e->shape.records,
-                               .lane_count = e->n_lanes};
+                               .lane_count = e->n_lanes,
+                               .facts = run->facts};
 
     copy_text(j.program, sizeof(j.program), run->program);
     copy_text(j.case_name, sizeof(j.case_name), run->case_name);
@@ -97,7 +99,7 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
               opts->config->runtime != NULL ? opts->config->runtime : "tensormap_and_ringbuffer");
     copy_text(run->status, sizeof(run->status), "ok");
     memset(&run->outcome, 0, sizeof(run->outcome));
-    run->clock_hz = opts->clock_hz;
+    run->facts = opts->facts;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     run->start_unix_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
     run->bin_end = run->jobs_queued = 0;
@@ -120,9 +122,9 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
 
 static bool same_shape(const struct tl_shape *a, const struct tl_shape *b)
 {
-    return a->n_lanes == b->n_lanes && a->records == b->records && a->buffers == b->buffers &&
-           a->ready_depth == b->ready_depth && a->free_depth == b->free_depth && a->arena_bytes == b->arena_bytes &&
-           a->streams == b->streams;
+    return a->schedulers == b->schedulers && a->n_lanes == b->n_lanes && a->records == b->records &&
+           a->buffers == b->buffers && a->ready_depth == b->ready_depth && a->free_depth == b->free_depth &&
+           a->arena_bytes == b->arena_bytes && a->streams == b->streams;
 }
 
 static int shape_up(struct tl_engine *e, const struct tl_engine_run *run, struct tl_error *reterr)

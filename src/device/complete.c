@@ -36,7 +36,7 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
             tl__make_ready(s->device, s, succ);
     }
     if (tl__probe_on(s))
-        s->probe.expected += tl__probe_expected(&s->probe, slot);
+        s->rec.expected[TL_STREAM_DUMP] += tl__probe_expected(&s->probe, slot);
     release_retained(s->device, slot);
     tl__hold_drop(slot);
     tl_store_rel(&s->retired, tl_load_rlx(&s->retired) + 1); /* D8: pairs with tl__device_retired */

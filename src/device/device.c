@@ -42,6 +42,8 @@ static void check_over(struct tl_device *d)
     for (uint32_t i = 0; i < d->n_scheds; i++)
         if (tl_load_acq(&d->scheds[i].ended) == 0) /* D9: that lane's last record */
             return;
+    if (tl_load_acq(&d->orch_record.ended) == 0) /* D9: likewise */
+        return;
     tl_store_rel(&d->over, 1u);     /* D9 */
     tl__wake(&d->over, UINT32_MAX); /* the watch */
     tl__bell_ring(&d->opts.bells->device);
@@ -86,12 +88,12 @@ static bool step_all(struct tl_device *d, unsigned hint)
 
     for (uint32_t i = 0; i < d->n_scheds && !progress; i++)
         progress |= tl__sched_step(&d->scheds[i]);
-    return progress;
+    return tl__orch_end_step(d) || progress;
 }
 
 static uint64_t wake_deadline(struct tl_device *d)
 {
-    uint64_t deadline = TL_FOREVER;
+    uint64_t deadline = tl_load_rlx(&d->orch_record.deadline_ns); /* relaxed: as below */
 
     for (uint32_t i = 0; i < d->n_scheds; i++) {
         uint64_t at =

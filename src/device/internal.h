@@ -26,6 +26,7 @@
 #include "base/env.h"
 #include "base/hash.h"
 #include "device/ready.h"
+#include "device/recorder.h"
 #include "graph/graph.h"
 #include "wire/producer.h"
 
@@ -100,13 +101,11 @@ struct tl_capture {
     struct tl_hash hash; /* of a payload in pieces */
 };
 
+/* The args dump of one scheduler. */
 struct tl_probe {
-    struct tl_producer producer;
     struct tl_capture capture;
-    bool on; /* dump in this run */
     uint8_t level;
     bool hash, chunk;
-    uint64_t expected; /* records that retired tasks call for, counted apart from the capturing code */
 };
 
 struct tl_sched {
@@ -126,6 +125,7 @@ struct tl_sched {
     tl_au32 ended;                     /* its lane has its end mark, or never will; D9 */
     tl_au64 deadline_ns;               /* when its parked lane must look again; TL_FOREVER: not parked */
     struct tl_probe probe;
+    struct tl_recorder rec;
     struct tl_core_role *cores[TL_KIND_COUNT][TL_MAX_CLUSTERS];
     _Alignas(
         64) tl_au64 retired; /* tasks; writer: guard; readers: anyone (relaxed figure, D8 for the end of the run) */
@@ -152,6 +152,14 @@ struct tl_guard {
     uint32_t n_program;
     struct tl_guarded program[TL_MAX_PROGRAM_ARGS];
     struct tl_guard_heap heap[TL_GRAPH_RINGS];
+};
+
+/* The orchestrator's lanes. orch_record.c */
+struct tl_orch_record {
+    tl_au32 lock;           /* 1: a thread uses `rec`; O1 */
+    tl_au32 ended;          /* its lanes have their end marks, or never will; D9 */
+    tl_au64 deadline_ns;    /* when a parked lane must look again; TL_FOREVER: none is parked */
+    struct tl_recorder rec; /* guard: lock */
 };
 
 /* A kernel of the program and how many tensors its signature names. */
@@ -201,6 +209,7 @@ struct tl_device {
     struct tl_ring rings[TL_GRAPH_RINGS];
     uint64_t ready_capacity;
     struct tl_image image;
+    struct tl_orch_record orch_record;
     bool barrier; /* a full barrier before FIN: dump is on */
     struct tl_guard guard;
 };
@@ -273,6 +282,17 @@ void tl__warn_unconsumed_tags(const struct tl_graph *graph);
 /* Takes back the slots that nothing holds any more. True if any. */
 bool tl__reclaim(struct tl_orch *o);
 
+/* --- orch_record.c: what the orchestrator records ----------------------------------------------------------------- */
+
+int tl__orch_record_begin(struct tl_device *d);
+/* Room for one record of the orchestrator's stream, which must be on. Waits for the host as long as it lives, stepping
+ * the other roles. The record, to be filled and committed before anything else is asked of the lane; NULL: it is lost,
+ * and counted. Orchestrator's thread. */
+void *tl__orch_reserve(struct tl_orch *o, unsigned stream);
+void tl__orch_commit(struct tl_orch *o, unsigned stream);
+/* Ends the lanes when nothing more will come. True if they have ended just now. Any thread of the run. */
+bool tl__orch_end_step(struct tl_device *d);
+
 /* --- image.c: the last build, for a run of the same definition ------------------------------------------------- */
 
 /* Whether the launch is of what the kept image was built from. */
@@ -301,21 +321,20 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot);
 
 /* --- probe.c: the args dump's hooks in the task state machine -------------------------------------------------- */
 
-/* Whether this run records. Constant in a build without the probes (TASKLENS_DFX=OFF), so that their calls go. */
+/* Whether this run dumps arguments. */
 static inline bool tl__probe_on(const struct tl_sched *s)
 {
-    return TASKLENS_DFX && s->probe.on;
+    return tl__records(&s->rec, TL_STREAM_DUMP);
 }
 
-int tl__probe_begin(struct tl_probe *p, const struct tl_device *d, uint32_t role);
+/* Once the scheduler's recorder has begun. 0, TL_ECORRUPT. */
+int tl__probe_begin(struct tl_sched *s);
 /* Records the task's arguments of one stage. 0 done; TL_EAGAIN parked: call tl__probe_resume later, nothing else
  * before. */
 int tl__probe_task(struct tl_sched *s, struct tl_slot *slot, uint8_t stage);
 int tl__probe_resume(struct tl_sched *s);
 /* The outputs of a task that has not finished, as they are now. As tl__probe_task. */
 int tl__probe_partial(struct tl_sched *s, struct tl_slot *slot);
-/* Publishes the end mark. 0, TL_EAGAIN, TL_ELOST. */
-int tl__probe_end(struct tl_probe *p);
 /* Records that a retired task calls for by the rules alone. */
 uint64_t tl__probe_expected(const struct tl_probe *p, const struct tl_slot *slot);
 /* Payload bytes that the task will bring, before it runs. */

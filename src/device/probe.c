@@ -13,24 +13,23 @@
 #include "tensor/gather.h"
 #include "wire/dump_record.h"
 
-int tl__probe_begin(struct tl_probe *p, const struct tl_device *d, uint32_t role)
+static struct tl_producer *lane_of(struct tl_sched *s)
 {
-    const struct tl_launch *l = d->launch;
-    int r;
+    return &s->rec.producer[TL_STREAM_DUMP];
+}
 
-    memset(p, 0, sizeof(*p));
-    if (l->dfx == 0 || l->dump_level == 0)
+int tl__probe_begin(struct tl_sched *s)
+{
+    const struct tl_launch *l = s->device->launch;
+
+    memset(&s->probe, 0, sizeof(s->probe));
+    if (!tl__probe_on(s))
         return 0;
-    r = tl__producer_attach(&p->producer, &d->opts.memory, l->dfx, role, d->opts.bells);
-    if (r < 0)
-        return r;
-    if (p->producer.record_bytes != sizeof(struct tl_wire_dump_record))
+    if (lane_of(s)->record_bytes != sizeof(struct tl_wire_dump_record))
         return TL_ECORRUPT;
-    tl__producer_begin(&p->producer, l->epoch);
-    p->on = true;
-    p->level = (uint8_t)l->dump_level;
-    p->hash = l->dump_hash != 0;
-    p->chunk = l->dump_chunk != 0;
+    s->probe.level = (uint8_t)l->dump_level;
+    s->probe.hash = l->dump_hash != 0;
+    s->probe.chunk = l->dump_chunk != 0;
     return 0;
 }
 
@@ -191,19 +190,20 @@ static void look(const struct tl_sched *s, const struct tl_slot *slot, uint32_t 
 static int record_tensor(struct tl_sched *s, uint32_t i, struct item *item)
 {
     struct tl_probe *p = &s->probe;
+    struct tl_producer *lane = lane_of(s);
     struct tl_wire_dump_record *r;
     uint64_t offset, bytes = item->bytes;
     void *payload;
     int ret;
 
-    if (bytes > p->producer.arena_bytes) {
-        bytes = p->producer.arena_bytes / 2;
+    if (bytes > lane->arena_bytes) {
+        bytes = lane->arena_bytes / 2;
         item->flags |= TL_DUMP_TRUNCATED;
     }
-    ret = tl__producer_reserve(&p->producer, bytes, &payload, &offset);
+    ret = tl__producer_reserve(lane, bytes, &payload, &offset);
     if (ret < 0)
         return ret;
-    r = tl__producer_record(&p->producer);
+    r = tl__producer_record(lane);
     fill_task(r, p->capture.slot, i, p->capture.stage);
     fill_tensor(r, item->tensor, item->role);
     r->payload = offset;
@@ -218,8 +218,8 @@ static int record_tensor(struct tl_sched *s, uint32_t i, struct item *item)
     }
     r->flags = item->flags;
     if (item->flags & TL_DUMP_TRUNCATED)
-        tl__producer_count_truncated(&p->producer);
-    tl__producer_commit(&p->producer, bytes);
+        tl__producer_count_truncated(lane);
+    tl__producer_commit(lane, bytes);
     return 0;
 }
 
@@ -227,8 +227,9 @@ static int record_tensor(struct tl_sched *s, uint32_t i, struct item *item)
 static int record_piece(struct tl_sched *s, uint32_t i, const struct item *item)
 {
     struct tl_probe *p = &s->probe;
+    struct tl_producer *lane = lane_of(s);
     struct tl_capture *c = &p->capture;
-    uint64_t offset, left = item->bytes - c->piece_done, bytes = p->producer.arena_bytes / 4;
+    uint64_t offset, left = item->bytes - c->piece_done, bytes = lane->arena_bytes / 4;
     struct tl_wire_dump_record *r;
     void *payload;
     int ret;
@@ -236,14 +237,14 @@ static int record_piece(struct tl_sched *s, uint32_t i, const struct item *item)
     if (bytes > left)
         bytes = left;
     if (c->piece == 0)
-        ret = tl__producer_reserve(&p->producer, bytes, &payload, &offset);
+        ret = tl__producer_reserve(lane, bytes, &payload, &offset);
     else
-        ret = tl__producer_reserve_more(&p->producer, bytes, &payload, &offset);
+        ret = tl__producer_reserve_more(lane, bytes, &payload, &offset);
     if (ret < 0)
         return ret;
     if (c->piece == 0)
         tl__hash_init(&c->hash);
-    r = tl__producer_record(&p->producer);
+    r = tl__producer_record(lane);
     fill_task(r, c->slot, i, c->stage);
     fill_tensor(r, item->tensor, item->role);
     (void)tl__gather(item->tensor, item->buffer, payload, c->piece_done, bytes);
@@ -260,9 +261,9 @@ static int record_piece(struct tl_sched *s, uint32_t i, const struct item *item)
     if (bytes == left)
         r->flags |= TL_DUMP_LAST_PIECE;
     if (c->piece == 0)
-        tl__producer_commit(&p->producer, bytes);
+        tl__producer_commit(lane, bytes);
     else
-        tl__producer_commit_more(&p->producer, bytes);
+        tl__producer_commit_more(lane, bytes);
     c->piece++;
     c->piece_done += bytes;
     return 0;
@@ -291,7 +292,7 @@ static int capture_tensor(struct tl_sched *s, uint32_t i)
         !stage_has(role_of(slot, i), s->probe.capture.stage))
         return 0;
     look(s, slot, i, &item);
-    if (s->probe.chunk && item.bytes > s->probe.producer.arena_bytes)
+    if (s->probe.chunk && item.bytes > lane_of(s)->arena_bytes)
         return record_pieces(s, i, &item);
     return record_tensor(s, i, &item);
 }
@@ -299,6 +300,7 @@ static int capture_tensor(struct tl_sched *s, uint32_t i)
 static int capture_scalar(struct tl_sched *s, uint32_t i)
 {
     struct tl_probe *p = &s->probe;
+    struct tl_producer *lane = lane_of(s);
     const struct tl_task_payload *t = p->capture.slot->payload;
     struct tl_wire_dump_record *r;
     uint64_t offset;
@@ -307,10 +309,10 @@ static int capture_scalar(struct tl_sched *s, uint32_t i)
 
     if (p->level == 1 && !scalar_marked(t, i))
         return 0;
-    ret = tl__producer_reserve(&p->producer, 0, &payload, &offset);
+    ret = tl__producer_reserve(lane, 0, &payload, &offset);
     if (ret < 0)
         return ret;
-    r = tl__producer_record(&p->producer);
+    r = tl__producer_record(lane);
     memset(r, 0, sizeof(*r));
     fill_task(r, p->capture.slot, t->n_tensors + i, p->capture.stage);
     r->kind = TL_WIRE_SCALAR;
@@ -322,7 +324,7 @@ static int capture_scalar(struct tl_sched *s, uint32_t i)
         r->flags |= TL_DUMP_MARKED;
     if (t->scalar_ambiguous >> i & 1u)
         r->flags |= TL_DUMP_AMBIGUOUS;
-    tl__producer_commit(&p->producer, 0);
+    tl__producer_commit(lane, 0);
     return 0;
 }
 
@@ -331,7 +333,7 @@ static int capture_scalar(struct tl_sched *s, uint32_t i)
 uint64_t tl__probe_payload_bytes(const struct tl_sched *s, const struct tl_slot *slot)
 {
     const struct tl_task_payload *p = slot->payload;
-    uint64_t arena = s->probe.producer.arena_bytes, sum = 0;
+    uint64_t arena = s->rec.producer[TL_STREAM_DUMP].arena_bytes, sum = 0;
 
     for (uint32_t i = 0; i < p->n_tensors && i < slot->width; i++) {
         struct item item;
@@ -410,9 +412,4 @@ int tl__probe_task(struct tl_sched *s, struct tl_slot *slot, uint8_t stage)
 int tl__probe_partial(struct tl_sched *s, struct tl_slot *slot)
 {
     return begin_capture(s, slot, TL_WIRE_AFTER_COMPLETION, true);
-}
-
-int tl__probe_end(struct tl_probe *p)
-{
-    return tl__producer_end(&p->producer);
 }

@@ -169,9 +169,12 @@ static int make_roles(struct tl_device *d)
         d->scheds[i].idx = i;
         d->scheds[i].device = d;
         tl_store_rlx(&d->scheds[i].deadline_ns, TL_FOREVER); /* relaxed: no other thread is in the run yet */
-        r = !TASKLENS_DFX ? 0 : tl__probe_begin(&d->scheds[i].probe, d, i);
+        r = tl__recorder_begin(&d->scheds[i].rec, &d->opts.memory, d->opts.bells, d->launch,
+                               tl__scheduler_streams(d->launch), i);
+        if (r == 0)
+            r = tl__probe_begin(&d->scheds[i]);
     }
-    return r;
+    return r == 0 ? tl__orch_record_begin(d) : r;
 }
 
 static int make_graph(struct tl_device *d, const struct tl_runtime_policy *policy, struct tl_graph **ret_graph,
@@ -220,7 +223,8 @@ static int read_launch(struct tl_device *d, uint64_t addr)
 
 static void reset(struct tl_device *d)
 {
-    tl_store_rlx(&d->submitted_all, 0); /* relaxed, all: G1 publishes them to the pool */
+    tl_store_rlx(&d->over, 0); /* relaxed, all: G1 publishes them to the pool */
+    tl_store_rlx(&d->submitted_all, 0);
     tl_store_rlx(&d->submitted, 0);
     tl_store_rlx(&d->retired_early, 0);
     tl_store_rlx(&d->room_wanted, 0);
@@ -247,7 +251,9 @@ static void reset(struct tl_device *d)
 /* *ret_graph: an empty one, or NULL: an image is there to start from. */
 static int set_up(struct tl_device *d, const struct tl_runtime_policy *policy, struct tl_graph **ret_graph)
 {
-    bool keep = policy->build_first && !policy->recycle && tl__image_fits(d);
+    /* What the orchestrator records is recorded by orchestrating. */
+    bool keep =
+        policy->build_first && !policy->recycle && tl__orchestrator_streams(d->launch) == 0 && tl__image_fits(d);
     struct tl_error err = {0};
     int r;
 
@@ -269,16 +275,28 @@ static int set_up(struct tl_device *d, const struct tl_runtime_policy *policy, s
     return r;
 }
 
+/* After a failure some tasks ran and did not retire: no count says what they owe. */
+static void count_expected(struct tl_device *d)
+{
+    bool known = tl_load_rlx(&d->status->code) == 0; /* relaxed: the run is over */
+
+    for (unsigned stream = 0; stream < TL_STREAM_COUNT; stream++) {
+        uint64_t n = d->orch_record.rec.expected[stream];
+
+        for (uint32_t i = 0; i < d->n_scheds; i++)
+            n += d->scheds[i].rec.expected[stream];
+        d->status->expected[stream] = known ? n : UINT64_MAX;
+    }
+}
+
 void tl__device_report(struct tl_device *d)
 {
     struct tl_run_status *status = d->status;
-    uint64_t expected = 0;
     uint32_t no = 0;
 
     if (!tl_cas_acq_rel(&d->reported, &no, 1u)) /* H2: the caller, or the watch if the caller is stuck in a kernel */
         return;
-    for (uint32_t i = 0; i < d->n_scheds; i++)
-        expected += d->scheds[i].probe.expected;
+    count_expected(d);
     if (d->launch->dfx != 0) {
         struct tl_dfx_header *dfx = tl__dev_ptr(&d->opts.memory, d->launch->dfx, sizeof(*dfx));
 
@@ -287,8 +305,6 @@ void tl__device_report(struct tl_device *d)
                 tl__parked_sum(tl_load_rlx(&dfx->parked_open), tl_load_rlx(&dfx->parked_total_ns), tl__now_ns());
     }
     status->wall_ns = tl__now_ns() - d->began_ns;
-    /* After a failure some tasks ran and did not retire: no count says what they owe. */
-    status->expected_dump = tl_load_rlx(&status->code) == 0 ? expected : UINT64_MAX;
     tl_store_rlx(&status->submitted, tl_load_rlx(&d->submitted)); /* relaxed: R7 publishes them */
     tl_store_rlx(&status->retired, tl__device_retired(d));
     tl_store_rel(&status->state, (uint32_t)TL_RUN_DONE); /* R7 */

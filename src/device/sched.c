@@ -42,7 +42,7 @@ static bool end_step(struct tl_sched *s)
         return false;
     if (tl__probe_on(s) && tl_load_rlx(&s->device->hung) != 0 && tl__stall_capture(s) == TL_EAGAIN)
         return false;
-    if (tl__probe_on(s) && tl__probe_end(&s->probe) == TL_EAGAIN)
+    if (tl__recorder_end(&s->rec) == TL_EAGAIN)
         return false;
     tl_store_rel(&s->ended, 1u); /* D9: pairs with check_over */
     return true;
@@ -81,8 +81,8 @@ static void note_work(struct tl_sched *s)
     for (unsigned k = 0; k < TL_KIND_COUNT; k++)
         work |= s->taken_fin[k] != 0;
     tl_store_rlx(&s->has_work, work); /* relaxed: a hint */
-    if (tl__probe_on(s))
-        tl_store_rlx(&s->deadline_ns, tl__producer_deadline(&s->probe.producer)); /* relaxed: the sleeper stepped it */
+    if (TASKLENS_DFX && s->rec.on != 0)
+        tl_store_rlx(&s->deadline_ns, tl__recorder_deadline(&s->rec)); /* relaxed: the sleeper stepped it */
 }
 
 static bool step_locked(struct tl_sched *s)

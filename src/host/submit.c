@@ -28,6 +28,11 @@ static int copy_config(const struct tl_run_config *config, struct tl_run_config 
     return 0;
 }
 
+static bool wants_recording(const struct tl_run_config *c)
+{
+    return c->dump_args > 0 || c->chip_swimlane > 0 || c->pmu > 0 || c->dep_gen || c->scope_stats;
+}
+
 static int check_config(const struct tl_worker *w, const struct tl_run_config *c, struct tl_error *reterr)
 {
     if (c->dump_args < 0 || c->dump_args > 3)
@@ -48,13 +53,13 @@ static int check_config(const struct tl_worker *w, const struct tl_run_config *c
                         c->task_window);
     if (c->heap_bytes > (UINT64_C(1) << 46))
         return tl__fail(reterr, TL_ERANGE, "a heap of %" PRIu64 " bytes is not possible", c->heap_bytes);
-    if (!TASKLENS_DFX && c->dump_args > 0)
+    if (!TASKLENS_DFX && wants_recording(c))
         return tl__fail(reterr, TL_ENOTSUP,
                         "this build records nothing (TASKLENS_DFX=OFF); build it with TASKLENS_DFX=ON");
     if (c->guard > TL_GUARD_ALIGN_MAX || (c->guard & (c->guard - 1)) != 0)
         return tl__fail(reterr, TL_ERANGE, "--guard takes a power of two of at most %u bytes, not %u",
                         TL_GUARD_ALIGN_MAX, c->guard);
-    if (c->dump_args > 0 && (c->output_prefix == NULL || c->output_prefix[0] == '\0'))
+    if (wants_recording(c) && (c->output_prefix == NULL || c->output_prefix[0] == '\0'))
         return tl__fail(reterr, TL_EINVAL, "a run with diagnostics needs an output prefix: where they go");
     return 0;
 }
@@ -206,7 +211,23 @@ static int place_launch(struct tl_run *run, struct tl_launch *l, const struct tl
 
 /* ---- Recording ---- */
 
-static int start_recording(struct tl_run *run, unsigned lanes, uint64_t *ret_dfx, struct tl_error *reterr)
+static struct tl_run_facts facts_of(const struct tl_worker *w, const struct tl_launch *l)
+{
+    struct tl_run_facts facts = {.clock_freq_hz = w->arch->clock_hz,
+                                 .clusters = l->clusters,
+                                 .schedulers = l->schedulers,
+                                 .host_build = l->runtime == TL_RUNTIME_HOST_BUILD};
+
+    for (unsigned i = 0; i < TL_RINGS; i++) {
+        facts.heap_bytes[i] = l->heap_bytes[i];
+        facts.task_window[i] = l->task_window[i];
+        facts.dep_pool[i] = l->dep_pool[i];
+    }
+    return facts;
+}
+
+/* Sets l->dfx. */
+static int start_recording(struct tl_run *run, struct tl_launch *l, struct tl_error *reterr)
 {
     struct tl_worker *w = run->worker;
     const struct tl_engine_opts opts = {.transport = &w->transport, .threads = w->opts.dfx_threads};
@@ -221,14 +242,14 @@ static int start_recording(struct tl_run *run, unsigned lanes, uint64_t *ret_dfx
         (void)snprintf(run->program_hash, sizeof(run->program_hash), "xxh3:%016" PRIx64, run->loaded->object.hash);
     what.epoch = run->epoch;
     what.config = &run->config;
-    what.lanes = lanes;
+    what.lanes = l->schedulers;
     what.program = run->loaded->object.program->name;
     what.case_name = run->case_name;
     what.platform = w->platform;
     what.program_hash = run->program_hash[0] != '\0' ? run->program_hash : NULL;
-    what.clock_hz = w->arch->clock_hz;
+    what.facts = facts_of(w, l);
     memset(&w->alloc_error, 0, sizeof(w->alloc_error));
-    rc = tl__engine_begin(w->engine, &what, ret_dfx, reterr);
+    rc = tl__engine_begin(w->engine, &what, &l->dfx, reterr);
     if (rc == TL_ENOMEM && w->alloc_error.code != 0)
         return tl__fail(reterr, rc, "%.600s; smaller: --dfx-set records=, buffers= or avg-bytes=", w->alloc_error.msg);
     if (rc == TL_EEXIST)
@@ -282,6 +303,10 @@ static int launch_run(struct tl_run *run, const int64_t *params, uint32_t n_para
     l.n_tensors = run->n_tensors;
     l.n_params = n_params;
     l.dump_level = (uint32_t)c->dump_args;
+    l.swimlane_level = (uint32_t)c->chip_swimlane;
+    l.pmu_event = (uint32_t)c->pmu;
+    l.dep_gen = c->dep_gen;
+    l.scope_stats = c->scope_stats;
     l.dump_hash = !c->dump_hash_off;
     l.dump_chunk = c->dump_oversize_chunk;
     l.guard = c->guard;
@@ -290,8 +315,8 @@ static int launch_run(struct tl_run *run, const int64_t *params, uint32_t n_para
     fill_rings(w, c, rings, &l);
     if (rc == 0)
         rc = place_tensors(run, table, reterr);
-    if (rc == 0 && c->dump_args > 0)
-        rc = start_recording(run, l.schedulers, &l.dfx, reterr);
+    if (rc == 0 && wants_recording(c))
+        rc = start_recording(run, &l, reterr);
     if (rc == 0 && run->recording && kind == TL_RUNTIME_HOST_BUILD) /* whose graph is known before its first task */
         l.disk_room_bytes = tl__engine_room_bytes(run->prefix);
     if (rc == 0)

@@ -205,7 +205,7 @@ static int end_recording(struct tl_run *run, struct tl_run_result *result, struc
     struct tl_worker *w = run->worker;
     struct tl_error collect_error = {0};
     int collected = collect(run, &collect_error), rc;
-    const struct tl_engine_outcome outcome = {
+    struct tl_engine_outcome outcome = {
         .status = run->code != 0 ? tl_errname(run->code) : "ok",
         .tasks = run->end.retired,
         .wall_ns = run->end.wall_ns,
@@ -218,8 +218,9 @@ static int end_recording(struct tl_run *run, struct tl_run_result *result, struc
         run->recording = false;
         return 0;
     }
+    memcpy(outcome.clock, run->end.clock, sizeof(outcome.clock));
     tl__engine_outcome(w->engine, run->epoch, &outcome);
-    rc = tl__engine_export(w->engine, run->epoch, run->code == 0 ? run->end.expected_dump : UINT64_MAX, result, reterr);
+    rc = tl__engine_export(w->engine, run->epoch, run->code == 0 ? run->end.expected : NULL, result, reterr);
     (void)snprintf(result->artifacts, sizeof(result->artifacts), "%s", run->prefix);
     run->recording = false;
     if (collected != 0) {

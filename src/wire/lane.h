@@ -59,7 +59,7 @@ _Static_assert(sizeof(struct tl_lane_counts) == 80, "fixed layout");
 
 struct tl_lane {
     /* Lines 0-1. writer: host, when the lane is built; readers: device. Constant while a run may use the lane. */
-    uint32_t stream, role; /* enum tl_stream; number of the role that owns the lane */
+    uint32_t stream, role; /* enum tl_stream; number of the role that owns the lane, from 0 in each stream */
     uint32_t shard, n_buffers;
     uint32_t records_per_buffer, record_bytes;
     uint32_t ready_depth, free_depth; /* powers of two; ready_depth >= n_buffers */

@@ -12,12 +12,16 @@
 #include "base/atomic.h"
 
 #define TL_LAUNCH_MAGIC 0x484E4C54u /* "TLNH" */
-#define TL_LAUNCH_VERSION 1u
+#define TL_LAUNCH_VERSION 2u
 #define TL_RINGS 4u
 
 enum tl_runtime_kind { TL_RUNTIME_RING, TL_RUNTIME_HOST_BUILD };
 
+/* A record type of a collector. A new one is a name here, a bit in one of the two functions below, and a row in
+ * collect/layout.c. */
 enum tl_stream { TL_STREAM_DUMP, TL_STREAM_COUNT };
+#define TL_STREAM_SLOTS 16u /* numbers that the shared layouts have room for */
+_Static_assert(TL_STREAM_COUNT <= (int)TL_STREAM_SLOTS, "room in struct tl_run_status");
 
 /* A record's share of journal and manifest while both are on the disk; its payload comes on top. Rounded up. */
 #define TL_RECORD_DISK_BYTES UINT64_C(1024)
@@ -42,12 +46,34 @@ struct tl_launch {
     uint32_t dump_chunk;           /* 1: stream payloads larger than the arena in pieces; 0: truncate */
     uint32_t guard;                /* 0: off; else every buffer ends at a guard page, aligned to at least so much */
     uint32_t scheduler_timeout_ms; /* no progress, less parked time */
+    uint32_t swimlane_level;       /* 0..4 */
+    uint64_t disk_room_bytes;      /* what a recording may take: a graph known to bring more is refused. 0: unknown */
+    uint32_t pmu_event;            /* 0: off, else the event type */
+    uint32_t dep_gen, scope_stats; /* 1: on */
     uint32_t reserved;
-    uint64_t disk_room_bytes; /* what a recording may take: a graph known to bring more is refused. 0: unknown */
 };
-_Static_assert(sizeof(struct tl_launch) == 192, "fixed layout");
+_Static_assert(sizeof(struct tl_launch) == 208, "fixed layout");
 _Static_assert(offsetof(struct tl_launch, disk_room_bytes) == 184, "read by the peer");
 _Static_assert(offsetof(struct tl_launch, dfx) == 160 - 8, "read by the peer");
+
+/* The streams that a launch turns on, as bits, by the role that writes them. */
+static inline uint32_t tl__scheduler_streams(const struct tl_launch *l)
+{
+    return l->dump_level != 0 ? 1u << TL_STREAM_DUMP : 0u;
+}
+
+static inline uint32_t tl__orchestrator_streams(const struct tl_launch *l)
+{
+    (void)l;
+    return 0;
+}
+
+/* Both clocks at one moment: the host's before and after the device's was read. All 0: not taken. */
+struct tl_clock_pair {
+    uint64_t host_before_ns, device_cycles, host_after_ns;
+};
+
+enum tl_clock_moment { TL_CLOCK_BEGIN, TL_CLOCK_QUIESCE, TL_CLOCK_MOMENTS };
 
 enum tl_run_state { TL_RUN_IDLE, TL_RUN_RUNNING, TL_RUN_DONE };
 
@@ -60,13 +86,17 @@ struct tl_run_status {
     tl_au64 submitted, retired; /* tasks; while running the device's last look, a tenth of a second old at most */
     uint64_t wall_ns;           /* launch to completion */
     uint64_t parked_ns;         /* union over the lanes */
-    uint64_t expected_dump;     /* dump records that retired tasks, level and marks call for */
     uint64_t foreseen_bytes;    /* payload that a graph built to its end was known to bring; 0: not known */
+    /* By stream: records that the run calls for by its rules alone. UINT64_MAX: no count says, the run failed. */
+    uint64_t expected[TL_STREAM_SLOTS];
+    struct tl_clock_pair clock[TL_CLOCK_MOMENTS]; /* by enum tl_clock_moment */
     /* Then one line of text for people. */
     char message[960];
     /* After a crash: what is to be said of it, lines that end with a newline. Else empty. */
     char block[3072];
+    uint64_t reserved[11];
 };
-_Static_assert(sizeof(struct tl_run_status) == 4096, "fixed layout");
+_Static_assert(sizeof(struct tl_run_status) == 4352, "fixed layout");
+_Static_assert(offsetof(struct tl_run_status, expected) == 56, "read by the peer");
 
 #endif

@@ -19,17 +19,36 @@ static bool lane_is_sane(const struct tl_lane *l)
            l->buffer_bytes >= tl__buffer_bytes(l->records_per_buffer, l->record_bytes);
 }
 
+/* The lanes at `dfx`, or NULL. */
+static struct tl_lane *lanes_at(const struct tl_devmem *mem, uint64_t dfx, struct tl_dfx_header **ret_header)
+{
+    struct tl_dfx_header *h = tl__dev_ptr(mem, dfx, sizeof(*h));
+
+    if (h == NULL || h->magic != TL_DFX_MAGIC || h->version != TL_DFX_VERSION)
+        return NULL;
+    *ret_header = h;
+    return tl__dev_ptr(mem, h->lanes, (uint64_t)h->n_lanes * sizeof(struct tl_lane));
+}
+
+int tl__lane_find(const struct tl_devmem *mem, uint64_t dfx, uint32_t stream, uint32_t role)
+{
+    struct tl_dfx_header *h = NULL;
+    const struct tl_lane *lanes = lanes_at(mem, dfx, &h);
+
+    for (uint32_t i = 0; lanes != NULL && i < h->n_lanes; i++)
+        if (lanes[i].stream == stream && lanes[i].role == role)
+            return (int)i;
+    return TL_ECORRUPT;
+}
+
 int tl__producer_attach(struct tl_producer *p, const struct tl_devmem *mem, uint64_t dfx, uint32_t lane_idx,
                         struct tl_bell_page *bells)
 {
-    struct tl_dfx_header *h = tl__dev_ptr(mem, dfx, sizeof(*h));
-    struct tl_lane *lanes;
+    struct tl_dfx_header *h = NULL;
+    struct tl_lane *lanes = lanes_at(mem, dfx, &h);
 
     memset(p, 0, sizeof(*p));
-    if (h == NULL || h->magic != TL_DFX_MAGIC || h->version != TL_DFX_VERSION || lane_idx >= h->n_lanes)
-        return TL_ECORRUPT;
-    lanes = tl__dev_ptr(mem, h->lanes, (uint64_t)h->n_lanes * sizeof(*lanes));
-    if (lanes == NULL || !lane_is_sane(&lanes[lane_idx]))
+    if (lanes == NULL || lane_idx >= h->n_lanes || !lane_is_sane(&lanes[lane_idx]))
         return TL_ECORRUPT;
     p->mem = *mem;
     p->dfx = h;

@@ -43,6 +43,8 @@ struct tl_producer {
  * inconsistent. */
 int tl__producer_attach(struct tl_producer *p, const struct tl_devmem *mem, uint64_t dfx, uint32_t lane_idx,
                         struct tl_bell_page *bells);
+/* The lane of a stream and role in the header at `dfx`. Its index; TL_ECORRUPT if there is none. */
+int tl__lane_find(const struct tl_devmem *mem, uint64_t dfx, uint32_t stream, uint32_t role);
 /* Starts an epoch: counters from zero. */
 void tl__producer_begin(struct tl_producer *p, uint32_t epoch);
 

@@ -236,7 +236,7 @@ static void finish(struct state *st, uint32_t epoch, bool over)
         tl__controlled_fail("run %u: reconcile: %s", epoch, err.msg);
     if (over)
         expected = (uint64_t)st->s->lanes * st->s->script.records;
-    r = tl__engine_export(st->w.engine, epoch, expected, &result, &err);
+    r = fake_export(st->w.engine, epoch, expected, &result, &err);
     check_run(st, epoch, !over, r, &result, &err);
 }
 

@@ -56,7 +56,7 @@ static inline int fake_begin(struct fake_world *w, uint32_t epoch, unsigned lane
                                 .program = "fake",
                                 .case_name = "case",
                                 .platform = "fakesim",
-                                .clock_hz = 50000000};
+                                .facts.clock_freq_hz = 50000000};
     uint64_t dfx;
     int r = tl__engine_begin(w->engine, &run, &dfx, reterr);
 
@@ -69,6 +69,15 @@ static inline int fake_begin(struct fake_world *w, uint32_t epoch, unsigned lane
         fake_role_begin(&w->roles[i], script, epoch);
     }
     return 0;
+}
+
+/* tl__engine_export with what is expected of the dump alone. */
+static inline int fake_export(struct tl_engine *e, uint32_t epoch, uint64_t expected_dump, struct tl_run_result *result,
+                              struct tl_error *reterr)
+{
+    uint64_t expected[TL_STREAM_COUNT] = {[TL_STREAM_DUMP] = expected_dump};
+
+    return tl__engine_export(e, epoch, expected, result, reterr);
 }
 
 static inline uint64_t fake_expected(const struct fake_world *w)

@@ -92,7 +92,7 @@ static inline struct fake_found expect_whole_run(struct fake_world *w, uint32_t 
     struct fake_found found;
 
     assert_int_equal(tl__engine_quiesce(w->engine, epoch, in_seconds(20)), 0);
-    if (tl__engine_export(w->engine, epoch, fake_expected(w), &result, &err) != 0)
+    if (fake_export(w->engine, epoch, fake_expected(w), &result, &err) != 0)
         fail_msg("export: %s", err.msg);
     found = fake_check_dir(c->output_prefix, s, epoch, SMALL_ARENA);
     assert_string_equal(found.wrong, "");

@@ -42,7 +42,7 @@ static void test_tiny_pools(void **state)
         must_begin(&w, 1, 3, &c, &s);
         run_roles(&w, 0);
         assert_int_equal(tl__engine_quiesce(w.engine, 1, in_seconds(20)), 0);
-        assert_int_equal(tl__engine_export(w.engine, 1, 270, &result, NULL), 0);
+        assert_int_equal(fake_export(w.engine, 1, 270, &result, NULL), 0);
         found = fake_check_dir(c.output_prefix, &s, 1, 4096);
         assert_string_equal(found.wrong, "");
         assert_int_equal(found.records, 270);
@@ -110,7 +110,7 @@ static void test_pipelined(void **state)
     must_begin(&w, 5, 4, &two, &s2);
     run_roles(&w, 0);
     assert_int_equal(tl__engine_quiesce(w.engine, 4, in_seconds(20)), 0);
-    assert_int_equal(tl__engine_export(w.engine, 4, 4 * 333, &result, &err), 0);
+    assert_int_equal(fake_export(w.engine, 4, 4 * 333, &result, &err), 0);
     found = fake_check_dir(one.output_prefix, &s1, 4, SMALL_ARENA);
     assert_string_equal(found.wrong, "");
     assert_int_equal(found.records, 4 * 333);
@@ -188,7 +188,7 @@ static void test_levels(void **state)
         must_begin(&w, ++epoch, 4, &c, &s);
         run_roles(&w, 0);
         assert_int_equal(tl__engine_quiesce(w.engine, epoch, in_seconds(20)), 0);
-        assert_int_equal(tl__engine_export(w.engine, epoch, 0, &result, NULL), 0);
+        assert_int_equal(fake_export(w.engine, epoch, 0, &result, NULL), 0);
         tl__log_set_sink(NULL, NULL);
         assert_int_equal(nothing_marked, level == 1);
         assert_false(fake_exists(c.output_prefix, "args_dump"));
@@ -228,7 +228,7 @@ static void test_truncated(void **state)
     must_begin(&w, 1, 2, &c, &s);
     run_roles(&w, 0);
     assert_int_equal(tl__engine_quiesce(w.engine, 1, in_seconds(20)), 0);
-    assert_int_equal(tl__engine_export(w.engine, 1, 80, &result, NULL), 0);
+    assert_int_equal(fake_export(w.engine, 1, 80, &result, NULL), 0);
     found = fake_check_dir(c.output_prefix, &s, 1, SMALL_ARENA);
     assert_string_equal(found.wrong, "");
     assert_int_equal(found.records, 80);
@@ -288,7 +288,7 @@ static void test_refused(void **state)
     c = small_config(fresh_dir(), 2);
     assert_int_equal(fake_begin(&w, 1, 65, &c, &mixed, &err), TL_ERANGE);
     assert_int_equal(tl__engine_quiesce(w.engine, 7, 0), TL_ENOENT);
-    assert_int_equal(tl__engine_export(w.engine, 7, 0, &result, &err), TL_ENOENT);
+    assert_int_equal(fake_export(w.engine, 7, 0, &result, &err), TL_ENOENT);
     assert_int_equal(tl__engine_reconcile(w.engine, 7, &err), TL_ENOENT);
     tl__engine_abandon(w.engine, 7);
     /* a run that was never launched leaves nothing behind */
@@ -317,7 +317,7 @@ static void test_expected(void **state)
         must_begin(&w, epoch, 2, &c, &mixed);
         run_roles(&w, 0);
         assert_int_equal(tl__engine_quiesce(w.engine, epoch, in_seconds(20)), 0);
-        assert_int_equal(tl__engine_export(w.engine, epoch, epoch == 1 ? 1399 : 1401, &result, &err), TL_ELOST);
+        assert_int_equal(fake_export(w.engine, epoch, epoch == 1 ? 1399 : 1401, &result, &err), TL_ELOST);
         assert_non_null(strstr(err.msg, "1400"));
         assert_string_equal(fake_check_dir(c.output_prefix, &mixed, epoch, SMALL_ARENA).wrong, "");
     }

@@ -197,7 +197,7 @@ static void expect_stopped(struct fake_world *w, const struct tl_run_config *c, 
     struct fake_found found;
 
     assert_int_equal(tl__engine_quiesce(w->engine, 1, in_seconds(10)), 0);
-    assert_int_equal(tl__engine_export(w->engine, 1, 600, &result, &err), TL_ECORRUPT);
+    assert_int_equal(fake_export(w->engine, 1, 600, &result, &err), TL_ECORRUPT);
     if (strstr(err.msg, field) == NULL || strstr(err.msg, "lane 0") == NULL)
         fail_msg("\"%s\" does not name lane 0 and %s", err.msg, field);
     found = fake_check_dir(c->output_prefix, &mixed, 1, SMALL_ARENA);
@@ -264,7 +264,7 @@ static void test_device_dies(void **state)
             w.roles[1].producer.lane->counts.attempted++; /* in the middle of one */
             assert_int_equal(tl__engine_quiesce(w.engine, 1, tl__now_ns() + 1000000), TL_ETIMEDOUT);
             assert_int_equal(tl__engine_reconcile(w.engine, 1, &err), 0);
-            assert_int_equal(tl__engine_export(w.engine, 1, UINT64_MAX, &result, &err), TL_ELOST);
+            assert_int_equal(fake_export(w.engine, 1, UINT64_MAX, &result, &err), TL_ELOST);
             assert_non_null(strstr(err.msg, "device_dead 1"));
             found = fake_check_dir(c.output_prefix, &mixed, 1, SMALL_ARENA);
             assert_string_equal(found.wrong, "");
@@ -293,7 +293,7 @@ static void test_dies_while_publishing(void **state)
         if (published)
             tl_store_rel(&r->producer.lane->ready_tail, r->producer.ready_tail + 1);
         assert_int_equal(tl__engine_reconcile(w.engine, 1, NULL), 0);
-        assert_int_equal(tl__engine_export(w.engine, 1, UINT64_MAX, &result, NULL), 0);
+        assert_int_equal(fake_export(w.engine, 1, UINT64_MAX, &result, NULL), 0);
         assert_int_equal(result.records_collected, 10);
         assert_int_equal(fake_check_dir(c.output_prefix, &mixed, 1, SMALL_ARENA).records, 10);
         fake_world_fini(&w);
@@ -318,7 +318,7 @@ static void test_unfinished_chunk(void **state)
         if (fake_role_step(r) == TL_EAGAIN)
             tl__relax();
     assert_int_equal(tl__engine_reconcile(w.engine, 1, NULL), 0);
-    assert_int_equal(tl__engine_export(w.engine, 1, UINT64_MAX, &result, NULL), TL_ELOST);
+    assert_int_equal(fake_export(w.engine, 1, UINT64_MAX, &result, NULL), TL_ELOST);
     found = fake_check_dir(c.output_prefix, &s, 1, SMALL_ARENA);
     assert_string_equal(found.wrong, "");
     assert_int_equal(found.records, 5);
@@ -354,7 +354,7 @@ static void test_disk_full(void **state)
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
         run_roles(&w, 0); /* ends: the writer goes on acknowledging */
         assert_int_equal(tl__engine_quiesce(w.engine, 1, in_seconds(10)), 0);
-        assert_int_equal(tl__engine_export(w.engine, 1, 800, &result, &err), TL_ELOST);
+        assert_int_equal(fake_export(w.engine, 1, 800, &result, &err), TL_ELOST);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
         assert_non_null(strstr(err.msg, "payloads were lost"));
         found = fake_check_dir(c.output_prefix, &s, 1, SMALL_ARENA);
@@ -462,7 +462,7 @@ static void test_back_pressure(void **state)
     assert_non_null(strstr(warned, "cause: disk"));
     assert_non_null(strstr(warned, "a faster disk"));
     assert_null(strstr(warned, "--dump-oversize")); /* they are cut already */
-    assert_int_equal(tl__engine_export(w.engine, 1, 60, &result, NULL), 0);
+    assert_int_equal(fake_export(w.engine, 1, 60, &result, NULL), 0);
     assert_string_equal(fake_check_dir(c.output_prefix, &s, 1, SMALL_ARENA).wrong, "");
     tl__log_set_sink(NULL, NULL);
     fake_world_fini(&w);

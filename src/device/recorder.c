@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/recorder.h"
+
+#include <string.h>
+
+#include "base/env.h"
+#include "base/error.h"
+
+int tl__recorder_begin(struct tl_recorder *r, const struct tl_devmem *memory, struct tl_bell_page *bells,
+                       const struct tl_launch *launch, uint32_t streams, uint32_t role)
+{
+    memset(r, 0, sizeof(*r));
+    if (!TASKLENS_DFX || launch->dfx == 0)
+        return 0;
+    for (uint32_t stream = 0; stream < TL_STREAM_COUNT; stream++) {
+        int lane, rc;
+
+        if ((streams >> stream & 1u) == 0)
+            continue;
+        lane = tl__lane_find(memory, launch->dfx, stream, role);
+        rc = lane < 0 ? lane : tl__producer_attach(&r->producer[stream], memory, launch->dfx, (uint32_t)lane, bells);
+        if (rc < 0)
+            return rc;
+        tl__producer_begin(&r->producer[stream], launch->epoch);
+        r->on |= 1u << stream;
+    }
+    return 0;
+}
+
+int tl__recorder_end(struct tl_recorder *r)
+{
+    int rc = 0;
+
+    for (uint32_t stream = 0; stream < TL_STREAM_COUNT; stream++) {
+        uint32_t bit = 1u << stream;
+
+        if ((r->on & ~r->ended & bit) == 0)
+            continue;
+        if (tl__producer_end(&r->producer[stream]) == TL_EAGAIN)
+            rc = TL_EAGAIN;
+        else
+            r->ended |= bit;
+    }
+    return rc;
+}
+
+uint64_t tl__recorder_deadline(const struct tl_recorder *r)
+{
+    uint64_t deadline = TL_FOREVER;
+
+    for (uint32_t stream = 0; stream < TL_STREAM_COUNT; stream++) {
+        uint64_t at = (r->on >> stream & 1u) != 0 ? tl__producer_deadline(&r->producer[stream]) : TL_FOREVER;
+
+        if (at < deadline)
+            deadline = at;
+    }
+    return deadline;
+}
