@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Typed values of a part of a JSON document (json_tape.h). */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json_tape.h"
+
+#define SHOWN 40 /* bytes of a value that a message repeats */
+
+static const char *text_of(const struct tl_tape *tape, uint32_t at)
+{
+    return tape->text + tape->tokens[at].start;
+}
+
+/* The part itself stands at TL_TAPE_ABSENT too: it is meant where no field is named. */
+static bool is(const struct tl_tape *tape, uint32_t at, const char *field, enum tl_tape_type type)
+{
+    return (at != TL_TAPE_ABSENT || field == NULL) && tape->tokens[at].type == type;
+}
+
+static bool is_numeric(const struct tl_tape *tape, uint32_t at, const char *field)
+{
+    return is(tape, at, field, TL_TAPE_NUMBER) || is(tape, at, field, TL_TAPE_STRING);
+}
+
+int tl__tape_fields(struct tl_tape *tape, uint32_t at, const char *field, const char *const *names, unsigned count,
+                    uint32_t *ret_at)
+{
+    unsigned expected = 0; /* writers keep one order: the member after the last one is tried first */
+
+    if (!is(tape, at, field, TL_TAPE_OBJECT))
+        return tl__tape_fail_type(tape, at, field, "an object");
+    memset(ret_at, 0, count * sizeof(*ret_at));
+    for (uint32_t key = at + 1; key < tape->tokens[at].next; key = tape->tokens[key + 1].next) {
+        const char *text = text_of(tape, key);
+
+        for (unsigned i = 0; i < count; i++) {
+            unsigned n = expected + i < count ? expected + i : expected + i - count;
+
+            if (strcmp(names[n], text) == 0) {
+                ret_at[n] = key + 1;
+                expected = n + 1 < count ? n + 1 : 0;
+                break;
+            }
+        }
+    }
+    return 0;
+}
+
+int tl__tape_array(struct tl_tape *tape, uint32_t at, const char *field, uint32_t *ret_count)
+{
+    if (!is(tape, at, field, TL_TAPE_ARRAY))
+        return tl__tape_fail_type(tape, at, field, "an array");
+    *ret_count = tape->tokens[at].length;
+    return 0;
+}
+
+/* ---- numbers ---- */
+
+/* Digits to the end of the text. */
+static bool digits(const char *text, unsigned base, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+
+    if (*text == '\0')
+        return false;
+    for (; *text != '\0'; text++) {
+        char c = *text;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
+                                                : 16;
+
+        if (digit >= base || __builtin_mul_overflow(value, (uint64_t)base, &value) ||
+            __builtin_add_overflow(value, digit, &value))
+            return false;
+    }
+    *ret_value = value;
+    return true;
+}
+
+/* 5e7 and 50000000.0 are whole too; a double holds them exactly up to 2^53. */
+static bool whole_double(const char *text, uint64_t *ret_value)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+
+    if (*end != '\0' || !(value >= 0) || value > 0x1p53)
+        return false;
+    *ret_value = (uint64_t)value;
+    return (double)*ret_value == value;
+}
+
+/* The magnitude of the number at `at`. */
+static bool magnitude(const struct tl_tape *tape, uint32_t at, bool *ret_negative, uint64_t *ret_value)
+{
+    const char *text = text_of(tape, at);
+
+    *ret_negative = *text == '-';
+    text += *ret_negative;
+    if (tape->tokens[at].type == TL_TAPE_NUMBER)
+        return digits(text, 10, ret_value) || (strpbrk(text, ".eE") != NULL && whole_double(text, ret_value));
+    if (strlen(text) + *ret_negative != tape->tokens[at].length)
+        return false; /* a zero byte within */
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+        return digits(text + 2, 16, ret_value);
+    return digits(text, 10, ret_value);
+}
+
+int tl__tape_u64(struct tl_tape *tape, uint32_t at, const char *field, uint64_t max, uint64_t *ret_value)
+{
+    bool negative = false;
+    uint64_t value = 0;
+
+    if (!is_numeric(tape, at, field))
+        return tl__tape_fail_type(tape, at, field, "a number");
+    if (!magnitude(tape, at, &negative, &value) || value > max || (negative && value != 0))
+        return tl__tape_fail(tape, TL_EPARSE, field, "expected a whole number from 0 to %llu, found %.*s",
+                             (unsigned long long)max, SHOWN, text_of(tape, at));
+    *ret_value = value;
+    return 0;
+}
+
+int tl__tape_u32(struct tl_tape *tape, uint32_t at, const char *field, uint32_t *ret_value)
+{
+    uint64_t value = 0;
+    int code = tl__tape_u64(tape, at, field, UINT32_MAX, &value);
+
+    if (code == 0)
+        *ret_value = (uint32_t)value;
+    return code;
+}
+
+int tl__tape_i32(struct tl_tape *tape, uint32_t at, const char *field, int32_t *ret_value)
+{
+    bool negative = false;
+    uint64_t value = 0;
+
+    if (!is_numeric(tape, at, field))
+        return tl__tape_fail_type(tape, at, field, "a number");
+    if (!magnitude(tape, at, &negative, &value) || value > (uint64_t)INT32_MAX + negative)
+        return tl__tape_fail(tape, TL_EPARSE, field, "expected a whole number from %d to %d, found %.*s", INT32_MIN,
+                             INT32_MAX, SHOWN, text_of(tape, at));
+    *ret_value = (int32_t)(negative ? -(int64_t)value : (int64_t)value);
+    return 0;
+}
+
+/* ---- the rest ---- */
+
+int tl__tape_bool(struct tl_tape *tape, uint32_t at, const char *field, bool *ret_value)
+{
+    if (!is(tape, at, field, TL_TAPE_TRUE) && !is(tape, at, field, TL_TAPE_FALSE))
+        return tl__tape_fail_type(tape, at, field, "a bool");
+    *ret_value = tape->tokens[at].type == TL_TAPE_TRUE;
+    return 0;
+}
+
+int tl__tape_string(struct tl_tape *tape, uint32_t at, const char *field, const char **ret_text, size_t *ret_length)
+{
+    if (!is(tape, at, field, TL_TAPE_STRING))
+        return tl__tape_fail_type(tape, at, field, "a string");
+    *ret_text = text_of(tape, at);
+    *ret_length = tape->tokens[at].length;
+    return 0;
+}
+
+int tl__tape_word(struct tl_tape *tape, uint32_t at, const char *field, const char *const *words, unsigned count,
+                  unsigned *ret_index)
+{
+    if (!is(tape, at, field, TL_TAPE_STRING))
+        return tl__tape_fail_type(tape, at, field, "a string");
+    for (unsigned i = 0; i < count; i++) {
+        if (strcasecmp(words[i], text_of(tape, at)) == 0) {
+            *ret_index = i;
+            return 0;
+        }
+    }
+    return TL_ENOENT;
+}
