@@ -8,6 +8,7 @@
 #define TL_ARTIFACT_SWIMLANE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tasklens/error.h>
@@ -67,9 +68,9 @@ struct tl_swim_phase {
     uint32_t loop_iter, tasks_processed;
     uint32_t pop_hit, pop_miss;
     uint32_t shared_at_start[3], shared_at_end[3]; /* ready tasks in the shared queues, by shape: MIX AIC AIV */
-    uint16_t thread;
-    uint8_t kind; /* enum tl_phase_kind */
-    uint8_t has;  /* TL_SWIM_HAS_* */
+    uint16_t thread; /* position of its list in the file, or the thread id that the row carries */
+    uint8_t kind;    /* enum tl_phase_kind */
+    uint8_t has;     /* TL_SWIM_HAS_* */
 };
 
 /* One submit; level 4. */
@@ -105,6 +106,7 @@ struct tl_swimlane {
     uint64_t unknown_kinds; /* phases of a kind that has no name here: dropped */
     char unknown_kind[32];  /* the first of them */
     uint64_t backward;      /* rows that end before they start (finish 0 excepted): kept as they are */
+    uint64_t duplicates;    /* rows whose (core_id, reg_task_id) an earlier row of the same table has: kept */
 };
 
 /* "dispatch", ...; NULL beyond TL_PHASE_COUNT. */

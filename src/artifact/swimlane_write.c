@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writer of chip_swimlane_records.json: a row a line, lists by thread, the keys that the level calls for. */
+#include <tasklens/kernel.h>
+
+#include "artifact/file_out.h"
+#include "artifact/swimlane_impl.h"
+#include "base/env.h"
+#include "base/error.h"
+
+/* Rows in the order of their threads, each thread's as they stand. */
+struct by_thread {
+    uint64_t *order;  /* rows */
+    uint64_t *starts; /* threads + 1, into order */
+    uint32_t threads;
+};
+
+static void drop(struct by_thread *by)
+{
+    tl__free(by->order);
+    tl__free(by->starts);
+}
+
+/* `least`: lists that are written even if they are empty. TL_ENOMEM leaves nothing to drop. */
+static int sort_by_thread(const struct tl_swimlane *s, bool phases, uint32_t least, struct by_thread *by)
+{
+    uint64_t rows = phases ? s->n_phases : s->n_orchs;
+
+#define THREAD_OF(i) (phases ? s->phases[i].thread : s->orchs[i].thread)
+    by->threads = least;
+    for (uint64_t i = 0; i < rows; i++)
+        if (THREAD_OF(i) >= by->threads)
+            by->threads = THREAD_OF(i) + 1;
+    by->order = tl__alloc(rows + 1, sizeof(*by->order)); /* never of 0 bytes */
+    by->starts = tl__alloc((size_t)by->threads + 2, sizeof(*by->starts));
+    if (by->order == NULL || by->starts == NULL) {
+        drop(by);
+        return TL_ENOMEM;
+    }
+    /* Counts two places further on, so that after the placing starts[t] is where t begins. */
+    for (uint64_t i = 0; i < rows; i++)
+        by->starts[THREAD_OF(i) + 2]++;
+    for (uint32_t t = 1; t <= by->threads; t++)
+        by->starts[t + 1] += by->starts[t];
+    for (uint64_t i = 0; i < rows; i++)
+        by->order[by->starts[THREAD_OF(i) + 1]++] = i;
+#undef THREAD_OF
+    return 0;
+}
+
+/* ---- the head ---- */
+
+static void put_anchors(struct tl_json *j, const struct tl_swimlane *s)
+{
+    tl__json_key(j, "clock_anchors");
+    tl__json_object_begin(j, TL_JSON_BLOCK);
+    tl__json_key(j, "schema_version");
+    tl__json_u64(j, 1);
+    tl__json_key(j, "samples");
+    tl__json_array_begin(j, TL_JSON_BLOCK);
+    for (uint32_t i = 0; i < s->n_anchors; i++) {
+        const struct tl_swim_anchor *a = &s->anchors[i];
+
+        tl__json_object_begin(j, TL_JSON_LINE);
+        tl__json_key(j, "position");
+        tl__json_string(j, a->position);
+        tl__json_key(j, "host_before_ns");
+        tl__json_u64(j, a->host_before_ns);
+        tl__json_key(j, "device_cycles");
+        tl__json_u64(j, a->device_cycles);
+        tl__json_key(j, "host_after_ns");
+        tl__json_u64(j, a->host_after_ns);
+        tl__json_key(j, "uncertainty_ns");
+        tl__json_u64(j, a->uncertainty_ns);
+        tl__json_object_end(j);
+    }
+    tl__json_array_end(j);
+    tl__json_object_end(j);
+}
+
+static void put_metadata(struct tl_json *j, const struct tl_swimlane *s)
+{
+    tl__json_key(j, "metadata");
+    tl__json_object_begin(j, TL_JSON_BLOCK);
+    tl__json_key(j, "clock_freq_hz");
+    tl__json_u64(j, s->clock_freq_hz);
+    tl__json_key(j, "num_cores");
+    tl__json_u64(j, s->num_cores);
+    tl__json_key(j, "core_types");
+    tl__json_array_begin(j, TL_JSON_LINE);
+    for (uint32_t i = 0; i < s->num_cores; i++)
+        tl__json_string(j, s->core_types[i] == TL_AIC ? "aic" : "aiv");
+    tl__json_array_end(j);
+    if (s->orch_is_host_clock) {
+        tl__json_key(j, "orchestrator_source");
+        tl__json_string(j, "host");
+        tl__json_key(j, "orchestrator_clock_domain");
+        tl__json_string(j, "host_monotonic_ns");
+    }
+    if (s->n_anchors > 0)
+        put_anchors(j, s);
+    if (s->level >= 3 && s->core_to_thread != NULL) {
+        tl__json_key(j, "core_to_thread");
+        tl__json_array_begin(j, TL_JSON_LINE);
+        for (uint32_t i = 0; i < s->num_cores; i++)
+            tl__json_i64(j, s->core_to_thread[i]);
+        tl__json_array_end(j);
+    }
+    tl__json_object_end(j);
+}
+
+/* ---- rows ---- */
+
+/* The sixth column is there for all rows or for none. */
+static bool has_receive(const struct tl_swimlane *s)
+{
+    for (uint64_t i = 0; i < s->n_cores; i++)
+        if (s->cores[i].receive_cycles != 0)
+            return true;
+    return false;
+}
+
+static void put_cores(struct tl_json *j, const struct tl_swimlane *s)
+{
+    bool receive = has_receive(s);
+
+    tl__json_key(j, "aicore_tasks");
+    tl__json_array_begin(j, TL_JSON_BLOCK);
+    for (uint64_t i = 0; i < s->n_cores; i++) {
+        const struct tl_swim_core *c = &s->cores[i];
+
+        tl__json_array_begin(j, TL_JSON_LINE);
+        tl__json_u64(j, c->core_id);
+        tl__json_u64(j, c->task_id);
+        tl__json_u64(j, c->reg_task_id);
+        tl__json_u64(j, c->start_cycles);
+        tl__json_u64(j, c->end_cycles);
+        if (receive)
+            tl__json_u64(j, c->receive_cycles);
+        tl__json_array_end(j);
+    }
+    tl__json_array_end(j);
+}
+
+static void put_aicpus(struct tl_json *j, const struct tl_swimlane *s)
+{
+    tl__json_key(j, "aicpu_tasks");
+    tl__json_array_begin(j, TL_JSON_BLOCK);
+    for (uint64_t i = 0; i < s->n_aicpus; i++) {
+        const struct tl_swim_aicpu *a = &s->aicpus[i];
+
+        tl__json_array_begin(j, TL_JSON_LINE);
+        tl__json_u64(j, a->core_id);
+        tl__json_u64(j, a->reg_task_id);
+        tl__json_u64(j, a->dispatch_cycles);
+        tl__json_u64(j, a->finish_cycles);
+        tl__json_array_end(j);
+    }
+    tl__json_array_end(j);
+}
+
+static void put_shared(struct tl_json *j, const char *key, const uint32_t shared[3])
+{
+    tl__json_key(j, key);
+    tl__json_array_begin(j, TL_JSON_LINE);
+    for (unsigned i = 0; i < 3; i++)
+        tl__json_u64(j, shared[i]);
+    tl__json_array_end(j);
+}
+
+static void put_phase(struct tl_json *j, const struct tl_swim_phase *p)
+{
+    tl__json_object_begin(j, TL_JSON_LINE);
+    tl__json_key(j, "kind");
+    tl__json_string(j, tl__phase_name(p->kind));
+    tl__json_key(j, "start_cycles");
+    tl__json_u64(j, p->start_cycles);
+    tl__json_key(j, "end_cycles");
+    tl__json_u64(j, p->end_cycles);
+    tl__json_key(j, "loop_iter");
+    tl__json_u64(j, p->loop_iter);
+    tl__json_key(j, "tasks_processed");
+    tl__json_u64(j, p->tasks_processed);
+    if ((p->has & TL_SWIM_HAS_POP) != 0) {
+        tl__json_key(j, "pop_hit");
+        tl__json_u64(j, p->pop_hit);
+        tl__json_key(j, "pop_miss");
+        tl__json_u64(j, p->pop_miss);
+    }
+    if ((p->has & TL_SWIM_HAS_SHARED) != 0) {
+        put_shared(j, "shared_at_start", p->shared_at_start);
+        put_shared(j, "shared_at_end", p->shared_at_end);
+    }
+    if ((p->has & TL_SWIM_HAS_TASK_ID) != 0) {
+        tl__json_key(j, "task_id");
+        tl__json_u64(j, p->task_id);
+    }
+    tl__json_object_end(j);
+}
+
+static void put_orch(struct tl_json *j, const struct tl_swim_orch *o, bool host_clock)
+{
+    tl__json_object_begin(j, TL_JSON_LINE);
+    tl__json_key(j, "submit_idx");
+    tl__json_u64(j, o->submit_idx);
+    tl__json_key(j, "task_id");
+    tl__json_u64(j, o->task_id);
+    tl__json_key(j, host_clock ? "start_host_ns" : "start_cycles");
+    tl__json_u64(j, o->start_cycles);
+    tl__json_key(j, host_clock ? "end_host_ns" : "end_cycles");
+    tl__json_u64(j, o->end_cycles);
+    tl__json_object_end(j);
+}
+
+static void put_threads(struct tl_json *j, const struct tl_swimlane *s, bool phases, const struct by_thread *by)
+{
+    tl__json_key(j, phases                  ? "aicpu_scheduler_phases"
+                    : s->orch_is_host_clock ? "host_orchestrator_phases"
+                                            : "aicpu_orchestrator_phases");
+    tl__json_array_begin(j, TL_JSON_BLOCK);
+    for (uint32_t t = 0; t < by->threads; t++) {
+        tl__json_array_begin(j, TL_JSON_BLOCK);
+        for (uint64_t i = by->starts[t]; i < by->starts[t + 1]; i++) {
+            if (phases)
+                put_phase(j, &s->phases[by->order[i]]);
+            else
+                put_orch(j, &s->orchs[by->order[i]], s->orch_is_host_clock);
+        }
+        tl__json_array_end(j);
+    }
+    tl__json_array_end(j);
+}
+
+static void put_all(struct tl_json *j, const struct tl_swimlane *s, const struct by_thread *phases,
+                    const struct by_thread *orchs)
+{
+    tl__json_object_begin(j, TL_JSON_BLOCK);
+    tl__json_key(j, "chip_swimlane_level");
+    tl__json_u64(j, s->level);
+    put_metadata(j, s);
+    put_cores(j, s);
+    if (s->level >= 2)
+        put_aicpus(j, s);
+    if (s->level >= 3)
+        put_threads(j, s, true, phases);
+    if (s->level >= 4)
+        put_threads(j, s, false, orchs);
+    tl__json_object_end(j);
+    tl__json_newline(j);
+}
+
+/* A scheduler without a record has a list all the same: threads are told by position. */
+static uint32_t schedulers(const struct tl_swimlane *s)
+{
+    int32_t most = -1;
+
+    for (uint32_t i = 0; s->core_to_thread != NULL && i < s->num_cores; i++)
+        if (s->core_to_thread[i] > most)
+            most = s->core_to_thread[i];
+    return (uint32_t)(most + 1);
+}
+
+int tl__swimlane_write(const char *dir, const struct tl_swimlane *s, struct tl_error *reterr)
+{
+    struct by_thread phases = {0}, orchs = {0};
+    struct tl_out out;
+    int code = sort_by_thread(s, true, schedulers(s), &phases);
+
+    if (code != 0)
+        return tl__fail(reterr, code, "%s: out of memory", TL_SWIMLANE_NAME);
+    code = sort_by_thread(s, false, 0, &orchs);
+    if (code != 0) {
+        drop(&phases);
+        return tl__fail(reterr, code, "%s: out of memory", TL_SWIMLANE_NAME);
+    }
+    code = tl__out_open_in(&out, dir, TL_SWIMLANE_NAME, reterr);
+    if (code == 0) {
+        put_all(&out.json, s, &phases, &orchs);
+        code = tl__out_commit(&out, reterr);
+    }
+    drop(&phases);
+    drop(&orchs);
+    return code;
+}
