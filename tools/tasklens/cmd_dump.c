@@ -338,23 +338,6 @@ static int export(struct dump *d)
 
 /* ---- the command ---- */
 
-static void mention_others(const struct tl_found *found)
-{
-    const size_t shown = 20;
-
-    if (found->cut_short != NULL)
-        fprintf(stderr, "tasklens dump: a newer run in %s was cut short or is not over; `tasklens recover %s`\n",
-                found->cut_short, found->cut_short);
-    if (found->other_count == 0)
-        return;
-    fprintf(stderr, "tasklens dump: opening the newest, %s; also here:", found->path);
-    for (size_t i = 0; i < found->other_count && i < shown; i++)
-        fprintf(stderr, " %s", found->others[i]);
-    if (found->other_count > shown)
-        fprintf(stderr, " and %zu more", found->other_count - shown);
-    fprintf(stderr, "\n");
-}
-
 /* A manifest that disagrees with itself can still be looked at; who looks should know. */
 static void mention_faults(const struct dump *d)
 {
@@ -394,7 +377,7 @@ static int run(int argc, char **argv)
     code = tl__find_recording(NAME, d.word, &artifact, &d.found);
     if (code != 0)
         return code;
-    mention_others(&d.found);
+    tl__found_mention(NAME, &d.found);
     code = answer(&d);
     tl__dump_pick_fini(&d.pick);
     tl_recording_close(d.recording);

@@ -226,6 +226,23 @@ int tl__find_recording(const char *command, const char *word, const struct tl_ar
     return code;
 }
 
+void tl__found_mention(const char *command, const struct tl_found *found)
+{
+    const size_t shown = 20;
+
+    if (found->cut_short != NULL)
+        fprintf(stderr, "tasklens %s: a newer run in %s was cut short or is not over; `tasklens recover %s`\n", command,
+                found->cut_short, found->cut_short);
+    if (found->other_count == 0)
+        return;
+    fprintf(stderr, "tasklens %s: opening the newest, %s; also here:", command, found->path);
+    for (size_t i = 0; i < found->other_count && i < shown; i++)
+        fprintf(stderr, " %s", found->others[i]);
+    if (found->other_count > shown)
+        fprintf(stderr, " and %zu more", found->other_count - shown);
+    fprintf(stderr, "\n");
+}
+
 void tl__found_fini(struct tl_found *found)
 {
     for (size_t i = 0; i < found->other_count; i++)

@@ -24,6 +24,8 @@ struct tl_found {
 /* 0, or the exit code after one line on stderr in the name of `command`. End with tl__found_fini. */
 int tl__find_recording(const char *command, const char *word, const struct tl_artifact *what,
                        struct tl_found *ret_found);
+/* Says on stderr, in the name of `command`, what else could have been meant: others beside it, a run cut short. */
+void tl__found_mention(const char *command, const struct tl_found *found);
 void tl__found_fini(struct tl_found *found);
 
 #endif
