@@ -57,6 +57,48 @@ struct tl_export_stream {
     uint64_t dropped;                               /* all causes */
 };
 
+/* Walks a stream's records: lane by lane, in each in the order they were committed. Begin with {.stream = s}. */
+struct tl_record_walk {
+    const struct tl_export_stream *stream;
+    unsigned lane;                /* of the record last handed out */
+    const struct tl_batch *batch; /* the one that it is in; NULL: the lane's first is next */
+    uint32_t next;
+    uint32_t record_bytes;
+};
+
+static inline struct tl_record_walk tl__record_walk(const struct tl_export_stream *stream, size_t record_bytes)
+{
+    return (struct tl_record_walk){.stream = stream,
+                                   .batch = stream->n_lanes != 0 ? stream->lanes[0] : NULL,
+                                   .record_bytes = (uint32_t)record_bytes};
+}
+
+/* The next record, or NULL at the end. */
+static inline const void *tl__record_next(struct tl_record_walk *w)
+{
+    for (;;) {
+        if (w->batch != NULL && w->next < w->batch->count)
+            return w->batch->records + (size_t)w->next++ * w->record_bytes;
+        w->next = 0;
+        if (w->batch != NULL)
+            w->batch = w->batch->next;
+        else if (++w->lane < w->stream->n_lanes)
+            w->batch = w->stream->lanes[w->lane];
+        else
+            return NULL;
+    }
+}
+
+static inline uint64_t tl__records_in(const struct tl_export_stream *stream)
+{
+    uint64_t n = 0;
+
+    for (unsigned lane = 0; lane < stream->n_lanes; lane++)
+        for (const struct tl_batch *b = stream->lanes[lane]; b != NULL; b = b->next)
+            n += b->count;
+    return n;
+}
+
 /* Input of an export. All borrowed for the call. */
 struct tl_export {
     const char *dir;                        /* the run's */
@@ -100,7 +142,9 @@ struct tl_collector_spec {
     int (*export)(const struct tl_export *x, struct tl_export_figures *figures, struct tl_error *reterr);
 };
 
+/* A new one is a row in layout.c. */
 extern const struct tl_collector_spec tl__dump_collector;
+extern const struct tl_collector_spec tl__parts_collector, tl__phases_collector, tl__submits_collector;
 
 /* At least `bytes`, contents undefined, or NULL. */
 void *tl__scratch_get(struct tl_scratch *scratch, size_t bytes);

@@ -46,6 +46,7 @@ struct tl_engine_outcome {
     const char *status; /* "ok", or the error's name; NULL: "ok" */
     uint64_t tasks, wall_ns, parked_ns;
     struct tl_clock_pair clock[TL_CLOCK_MOMENTS]; /* by enum tl_clock_moment */
+    uint64_t record_ps[TL_STREAM_COUNT];          /* by stream: what a record cost; 0: unknown */
 };
 
 /* Binds the run, (re)builds pools if their shape changed, opens the journal. *ret_dfx: address for tl_launch.dfx.

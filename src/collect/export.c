@@ -207,6 +207,7 @@ static int stream_export(struct tl_crun *run, unsigned stream, uint64_t expected
     if (spec->export != NULL)
         r = spec->export(&ex->x, &f, reterr);
     tl__meta_stream(&ex->meta, spec, t, &f);
+    ex->meta.streams[ex->meta.stream_count - 1].record_ns = (double)run->outcome.record_ps[stream] / 1e3;
     result_add(result, t, &f);
     if (r == 0 && *judged == 0)
         *judged = judge(run, spec, t, &f, expected, reterr);

@@ -17,7 +17,12 @@
 #define LINE UINT64_C(64)
 
 /* A new collector is a row here. */
-static const struct tl_collector_spec *const specs[TL_STREAM_COUNT] = {&tl__dump_collector};
+static const struct tl_collector_spec *const specs[TL_STREAM_COUNT] = {
+    [TL_STREAM_DUMP] = &tl__dump_collector,
+    [TL_STREAM_PARTS] = &tl__parts_collector,
+    [TL_STREAM_PHASES] = &tl__phases_collector,
+    [TL_STREAM_SUBMITS] = &tl__submits_collector,
+};
 
 const struct tl_collector_spec *tl__collector_at(unsigned stream)
 {
@@ -38,10 +43,9 @@ static uint32_t power_of_two(uint32_t n)
     return p;
 }
 
-/* How many lanes a stream has, by the number of schedulers. */
-static unsigned lanes_of(const struct tl_collector_spec *spec, unsigned schedulers)
+unsigned tl__lanes_of(unsigned stream, unsigned schedulers)
 {
-    return spec->by_orchestrator ? 1 : schedulers;
+    return specs[stream]->by_orchestrator ? 1 : schedulers;
 }
 
 int tl__shape_of(const struct tl_run_config *config, unsigned lanes, struct tl_shape *ret_shape,
@@ -56,7 +60,7 @@ int tl__shape_of(const struct tl_run_config *config, unsigned lanes, struct tl_s
     for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
         if (specs[i]->level(config) != 0) {
             s.streams |= 1u << i;
-            s.n_lanes += lanes_of(specs[i], lanes);
+            s.n_lanes += tl__lanes_of(i, lanes);
         }
     if (s.streams == 0)
         return tl__fail(reterr, TL_EINVAL, "no diagnostic is on in this run: there is nothing to collect");
@@ -100,7 +104,7 @@ static void place(const struct tl_shape *s, struct places *p)
     for (unsigned stream = 0; stream < TL_STREAM_COUNT; stream++) {
         if ((s->streams >> stream & 1u) == 0)
             continue;
-        for (unsigned role = 0; role < lanes_of(specs[stream], s->schedulers); role++, i++) {
+        for (unsigned role = 0; role < tl__lanes_of(stream, s->schedulers); role++, i++) {
             p->lane[i].stream = stream;
             p->lane[i].role = role;
         }

@@ -123,16 +123,17 @@ static struct tl_run_config config_of(const struct tl_journal_run *run)
                                   .scope_stats = run->scope_stats};
 }
 
-static void gather(struct recovered *rec, unsigned stream, const struct tl_run_config *config)
+/* Lanes are numbered stream by stream, as the run had laid them out. */
+static void gather(struct recovered *rec, unsigned stream, const struct tl_run_config *config, unsigned *first_lane)
 {
     struct tl_export_stream *s = &rec->streams[stream];
     struct tl_stream_totals *t = &rec->totals[stream];
 
     s->level = tl__collector_at(stream)->level(config);
-    s->n_lanes = 0;
-    for (unsigned lane = 0; lane < TL_DFX_MAX_LANES; lane++)
-        if (rec->first[stream][lane] != NULL)
-            s->lanes[s->n_lanes++] = rec->first[stream][lane];
+    s->n_lanes = s->level != 0 ? tl__lanes_of(stream, rec->run->facts.schedulers) : 0;
+    for (unsigned role = 0; role < s->n_lanes; role++)
+        s->lanes[role] = *first_lane + role < TL_DFX_MAX_LANES ? rec->first[stream][*first_lane + role] : NULL;
+    *first_lane += s->n_lanes;
     /* A lane without an end mark recorded what reached the journal, as far as anybody knows. */
     if (t->attempted < t->collected)
         t->attempted = t->collected;
@@ -171,6 +172,7 @@ static int export_all(const char *dir, struct recovered *rec, struct tl_meta *me
                           .scratch = &scratch};
     char path[1200];
     struct stat st;
+    unsigned lane = 0;
     int r = 0;
 
     (void)snprintf(path, sizeof(path), "%s/%s/%s", dir, TL_DUMP_DIR_NAME, TL_DUMP_BIN_NAME);
@@ -179,7 +181,7 @@ static int export_all(const char *dir, struct recovered *rec, struct tl_meta *me
         x.bin_bytes = (uint64_t)st.st_size;
     }
     for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
-        gather(rec, i, &config);
+        gather(rec, i, &config, &lane);
     for (unsigned i = 0; i < TL_STREAM_COUNT && r == 0; i++)
         if (rec->streams[i].level != 0)
             r = stream_export(rec, i, &x, meta, result, reterr);

@@ -100,6 +100,7 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
     copy_text(run->status, sizeof(run->status), "ok");
     memset(&run->outcome, 0, sizeof(run->outcome));
     run->facts = opts->facts;
+    run->facts.schedulers = opts->lanes;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     run->start_unix_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
     run->bin_end = run->jobs_queued = 0;

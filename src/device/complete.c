@@ -21,10 +21,21 @@ static void release_retained(const struct tl_device *d, const struct tl_slot *sl
     }
 }
 
+/* Parts that the task has by what was submitted. */
+static uint64_t parts_of(const struct tl_slot *slot)
+{
+    const struct tl_task_payload *p = slot->payload;
+
+    return (uint64_t)((p->func[0] >= 0) + (p->func[1] >= 0) + (p->func[2] >= 0)) * p->block_num;
+}
+
 void tl__retire(struct tl_sched *s, struct tl_slot *slot)
 {
     /* D3: the task's effects and its records before its successors; D2 for those linked up to now. */
     struct tl_dep *dep = tl_xchg_acq_rel(&slot->fanout, TL_FANOUT_CLOSED);
+    const bool phases = tl__records(&s->rec, TL_STREAM_PHASES) && dep != NULL;
+    const uint64_t start = phases ? tl__clock_cycles(&s->device->clock) : 0;
+    uint32_t made_ready = 0;
 
     while (dep != NULL) {
         struct tl_slot *succ = dep->succ;
@@ -32,9 +43,15 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
         dep = dep->next; /* the entry is the successor's: not to be read once it may run */
         if (tl__fault("lost_successor"))
             continue;
-        if (tl_sub_acq_rel(&succ->waits, 1u) == 1) /* D1/D2 */
+        if (tl_sub_acq_rel(&succ->waits, 1u) == 1) { /* D1/D2 */
             tl__make_ready(s->device, s, succ);
+            made_ready++;
+        }
     }
+    if (phases)
+        tl__phase_note(s, TL_WIRE_PHASE_RESOLVE, start, made_ready);
+    if (tl__records(&s->rec, TL_STREAM_PARTS))
+        s->rec.expected[TL_STREAM_PARTS] += parts_of(slot);
     if (tl__probe_on(s))
         s->rec.expected[TL_STREAM_DUMP] += tl__probe_expected(&s->probe, slot);
     release_retained(s->device, slot);
@@ -81,7 +98,10 @@ static bool complete_kind(struct tl_sched *s, unsigned kind)
             s->taken_fin[kind] &= s->taken_fin[kind] - 1;
             continue;
         }
+        if (TASKLENS_DFX && !(tl__phases_room(s) && tl__part_record(s, core)))
+            return progress;
         progress = true;
+        s->phases.tasks++;
         if (!take_back(s, core))
             return progress;
     }

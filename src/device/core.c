@@ -10,10 +10,14 @@
 void tl__core_send(struct tl_core_role *core, struct tl_slot *slot, uint32_t block)
 {
     struct tl_token *token = &core->token[core->sent & 1];
+    const struct tl_device *d = core->sched->device;
     uint64_t bit = UINT64_C(1) << core->cluster;
 
     token->slot = slot;
     token->block = block;
+    token->recorded = 0;
+    token->finish = 0;
+    token->dispatch = TASKLENS_DFX && d->timed && d->launch->swimlane_level >= 2 ? tl__clock_cycles(&d->clock) : 0;
     core->sent++;
     /* D5: the token before the count; whoever raises it from 0 must set the bit, else the running thread will. */
     if (tl_add_acq_rel(&core->tokens, 1u) == 0)
@@ -55,7 +59,7 @@ static void *view_data(const struct tl_device *d, const struct tl_tensor *t)
     return base == NULL ? NULL : base + t->start_offset * tl_dtype_bits(t->dtype) / 8;
 }
 
-static void call_kernel(const struct tl_core_role *core, const struct tl_token *token)
+static void call_kernel(const struct tl_core_role *core, struct tl_token *token)
 {
     const struct tl_slot *slot = token->slot;
     const struct tl_task_payload *p = slot->payload;
@@ -80,7 +84,11 @@ static void call_kernel(const struct tl_core_role *core, const struct tl_token *
         data[i] = view_data(d, &p->tensors[i]);
     tl__withhold_begin(core, p, data);
     tl__current = &current;
+    if (TASKLENS_DFX && d->timed)
+        token->start = tl__clock_cycles(&d->clock);
     kernel->fn(&args);
+    if (TASKLENS_DFX && d->timed)
+        token->end = tl__clock_cycles(&d->clock);
     tl__current = outer;
     if (d->barrier) {
         tl_fence_full(); /* D6: every store of the kernel is visible before FIN, so an after-completion copy is true */

@@ -206,6 +206,7 @@ int tl__device_create(const struct tl_device_opts *opts, struct tl_device **ret_
     if (d == NULL)
         return TL_ENOMEM;
     d->opts = *opts;
+    tl__clock_mark(&d->clock);
     d->threads = tl__alloc(opts->threads, sizeof(struct tl_thread *));
     d->scheds = tl__reserve(TL_MAX_SCHEDULERS * sizeof(struct tl_sched));
     d->cores = tl__alloc(opts->arch->clusters * TL_CORES_PER_CLUSTER, sizeof(struct tl_core_role));

@@ -30,6 +30,10 @@ static struct tl_slot *take_ready(struct tl_sched *s, unsigned shape)
     } else {
         slot = tl__ready_pop(&s->device->ready[shape]);
     }
+    if (slot != NULL)
+        s->phases.pop_hit++;
+    else
+        s->phases.pop_miss++;
     return slot;
 }
 
@@ -53,6 +57,7 @@ static void send(struct tl_sched *s, unsigned kind, unsigned cluster, struct tl_
     s->idle[kind] &= ~bit;
     if (core->sent + 1 - core->seen >= 2)
         s->room[kind] &= ~bit;
+    s->phases.tasks++;
     tl__core_send(core, slot, block);
 }
 

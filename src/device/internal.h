@@ -25,10 +25,12 @@
 
 #include "base/env.h"
 #include "base/hash.h"
+#include "base/ticks.h"
 #include "device/ready.h"
 #include "device/recorder.h"
 #include "graph/graph.h"
 #include "wire/producer.h"
+#include "wire/swimlane_record.h"
 
 #define TL_MAX_SCHEDULERS TL_MAX_AICPU_THREADS
 #define TL_LOCAL_READY 4u /* tasks a scheduler keeps for itself before it shares */
@@ -77,6 +79,10 @@ struct tl_ring {
 struct tl_token {
     struct tl_slot *slot;
     uint32_t block;
+    uint32_t recorded; /* bit: stream that has this part's record; the scheduler */
+    /* Device cycles; 0 where the level does not ask. */
+    uint64_t dispatch, finish; /* the scheduler */
+    uint64_t start, end;       /* the core; D6 */
 };
 
 struct tl_core_role {
@@ -108,6 +114,16 @@ struct tl_probe {
     bool hash, chunk;
 };
 
+#define TL_PHASES_PENDING 32u
+#define TL_PHASES_SPARE 4u /* of them; what one task's completion and the rest of the step may add */
+
+/* Phases of a scheduler that are not in their lane yet, and what the current one has counted. */
+struct tl_phases {
+    uint32_t count, flushed;
+    uint32_t steps, tasks, pop_hit, pop_miss;
+    struct tl_wire_phase pending[TL_PHASES_PENDING];
+};
+
 struct tl_sched {
     tl_au32 lock; /* 1: a thread runs it; D7 */
     uint32_t idx;
@@ -126,6 +142,7 @@ struct tl_sched {
     tl_au64 deadline_ns;               /* when its parked lane must look again; TL_FOREVER: not parked */
     struct tl_probe probe;
     struct tl_recorder rec;
+    struct tl_phases phases;
     struct tl_core_role *cores[TL_KIND_COUNT][TL_MAX_CLUSTERS];
     _Alignas(
         64) tl_au64 retired; /* tasks; writer: guard; readers: anyone (relaxed figure, D8 for the end of the run) */
@@ -210,7 +227,9 @@ struct tl_device {
     uint64_t ready_capacity;
     struct tl_image image;
     struct tl_orch_record orch_record;
-    bool barrier; /* a full barrier before FIN: dump is on */
+    struct tl_clock clock; /* of records; ready in a run that is timed */
+    bool timed;            /* cores stamp their parts */
+    bool barrier;          /* a full barrier before FIN: dump is on */
     struct tl_guard guard;
 };
 
@@ -345,6 +364,30 @@ struct tl_foreseen {
     uint64_t records, payload_bytes;
 };
 void tl__probe_foresee(const struct tl_device *d, struct tl_foreseen *ret_foreseen);
+
+/* --- timing.c: the chip swimlane ------------------------------------------------------------------------------- */
+
+/* The streams that have one record for each part of a task. */
+#define TL_PART_STREAMS (1u << TL_STREAM_PARTS)
+
+/* Whether cores are timed in this run, and both clocks; at the run's beginning and end. */
+void tl__timing_begin(struct tl_device *d);
+void tl__timing_end(struct tl_device *d);
+/* Records the part that `core` finished next. False: a lane is parked, and the part stays with the core. */
+bool tl__part_record(struct tl_sched *s, struct tl_core_role *core);
+/* Does a step; with phases on it is one, if it moved anything. */
+bool tl__phase_step(struct tl_sched *s, enum tl_wire_phase_kind kind, bool (*step)(struct tl_sched *s));
+/* Notes a phase from `start` until now. There is room for TL_PHASES_SPARE of them after a look at tl__phases_room. */
+void tl__phase_note(struct tl_sched *s, enum tl_wire_phase_kind kind, uint64_t start, uint32_t tasks);
+static inline bool tl__phases_room(const struct tl_sched *s)
+{
+    return s->phases.count <= TL_PHASES_PENDING - TL_PHASES_SPARE;
+}
+/* Hands the noted phases to their lane. False: it is parked, and the scheduler must not go on. */
+bool tl__phases_flush(struct tl_sched *s);
+/* The submission that has just ended; swimlane level 4. */
+void tl__submit_record(struct tl_orch *o, uint64_t task_id, uint64_t start);
+
 /* Runs one part on one core that has something to do, of any scheduler. */
 bool tl__cores_step(struct tl_device *d, unsigned hint);
 /* True if at least `n` cores have a token and nobody runs them. A hint. */

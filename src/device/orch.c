@@ -210,9 +210,23 @@ static void help(struct tl_orch *o)
         ;
 }
 
+static uint64_t submit_start(const struct tl_orch *o)
+{
+    const struct tl_device *d = o->device;
+
+    return tl__records(&d->orch_record.rec, TL_STREAM_SUBMITS) ? tl__clock_cycles(&d->clock) : 0;
+}
+
+static void submit_end(struct tl_orch *o, tl_task_id id, uint64_t start)
+{
+    if (tl__records(&o->device->orch_record.rec, TL_STREAM_SUBMITS))
+        tl__submit_record(o, id, start);
+}
+
 static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const struct tl_task_args *args)
 {
     const struct tl_kernel_ref *refs[TL_KIND_COUNT];
+    const uint64_t start = submit_start(o);
     struct tl_plan plan;
 
     if (o->error != 0 ||
@@ -230,6 +244,7 @@ static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const s
     tl__link(o, fill_slot(o, &plan, refs), &plan);
     if (!o->policy->build_first)
         tl__device_notify(o->device);
+    submit_end(o, plan.id, start);
     return plan.id;
 }
 
@@ -251,6 +266,7 @@ TL_API tl_task_id tl_submit_mix(struct tl_orch *o, struct tl_mix mix, const stru
 TL_API tl_task_id tl_alloc_tensors(struct tl_orch *o, struct tl_tensor *const *tensors, uint32_t count)
 {
     static const struct tl_kernel_ref *const none[TL_KIND_COUNT];
+    const uint64_t start = submit_start(o);
     struct tl_plan plan;
     struct tl_slot *slot;
 
@@ -264,6 +280,7 @@ TL_API tl_task_id tl_alloc_tensors(struct tl_orch *o, struct tl_tensor *const *t
     tl_store_rlx(&slot->fanout, TL_FANOUT_CLOSED); /* nobody has seen the slot */
     tl__hold_drop(slot);
     tl_store_rel(&o->device->retired_early, o->retired_early); /* D8 */
+    submit_end(o, plan.id, start);
     return plan.id;
 }
 

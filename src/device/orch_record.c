@@ -84,15 +84,6 @@ void tl__orch_commit(struct tl_orch *o, unsigned stream)
     unlock(r);
 }
 
-/* A record of which the orchestrator waits to get rid is counted, and goes before the mark. */
-static bool waits(const struct tl_recorder *rec)
-{
-    for (unsigned stream = 0; stream < TL_STREAM_COUNT; stream++)
-        if ((rec->on >> stream & 1u) != 0 && rec->producer[stream].attempt_open)
-            return true;
-    return false;
-}
-
 bool tl__orch_end_step(struct tl_device *d)
 {
     struct tl_orch_record *r = &d->orch_record;
@@ -104,7 +95,7 @@ bool tl__orch_end_step(struct tl_device *d)
         return false;
     if (!try_lock(r))
         return false;
-    if (!waits(&r->rec) && tl__recorder_end(&r->rec) == 0) {
+    if (!tl__recorder_waits(&r->rec) && tl__recorder_end(&r->rec) == 0) {
         tl_store_rel(&r->ended, 1u); /* D9: that lane's last record; pairs with check_over */
         done = true;
     }

@@ -44,6 +44,14 @@ int tl__recorder_end(struct tl_recorder *r)
     return rc;
 }
 
+bool tl__recorder_waits(const struct tl_recorder *r)
+{
+    for (unsigned stream = 0; stream < TL_STREAM_COUNT; stream++)
+        if ((r->on >> stream & 1u) != 0 && r->producer[stream].attempt_open)
+            return true;
+    return false;
+}
+
 uint64_t tl__recorder_deadline(const struct tl_recorder *r)
 {
     uint64_t deadline = TL_FOREVER;

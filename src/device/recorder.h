@@ -31,6 +31,8 @@ int tl__recorder_begin(struct tl_recorder *r, const struct tl_devmem *memory, st
                        const struct tl_launch *launch, uint32_t streams, uint32_t role);
 /* Publishes the end marks. 0; TL_EAGAIN: a lane is parked, call again. */
 int tl__recorder_end(struct tl_recorder *r);
+/* Whether a record waits for room: it is counted, and must go before the end. */
+bool tl__recorder_waits(const struct tl_recorder *r);
 /* When a parked lane must look again although nobody rang; TL_FOREVER: none is parked. */
 uint64_t tl__recorder_deadline(const struct tl_recorder *r);
 

@@ -245,6 +245,7 @@ static void reset(struct tl_device *d)
         if (dfx != NULL)
             tl__parked_reset(dfx);
     }
+    tl__timing_begin(d);
     d->barrier = d->launch->dfx != 0 && d->launch->dump_level != 0;
 }
 
@@ -289,6 +290,22 @@ static void count_expected(struct tl_device *d)
     }
 }
 
+/* What records cost, over the roles: the mean of those that were measured. */
+static void count_costs(struct tl_device *d)
+{
+    for (unsigned stream = 0; stream < TL_STREAM_COUNT; stream++) {
+        uint64_t sum = tl__producer_record_ps(&d->orch_record.rec.producer[stream]), n = sum != 0;
+
+        for (uint32_t i = 0; i < d->n_scheds; i++) {
+            uint64_t ps = tl__producer_record_ps(&d->scheds[i].rec.producer[stream]);
+
+            sum += ps;
+            n += ps != 0;
+        }
+        d->status->record_ps[stream] = n != 0 ? sum / n : 0;
+    }
+}
+
 void tl__device_report(struct tl_device *d)
 {
     struct tl_run_status *status = d->status;
@@ -297,6 +314,8 @@ void tl__device_report(struct tl_device *d)
     if (!tl_cas_acq_rel(&d->reported, &no, 1u)) /* H2: the caller, or the watch if the caller is stuck in a kernel */
         return;
     count_expected(d);
+    count_costs(d);
+    tl__timing_end(d);
     if (d->launch->dfx != 0) {
         struct tl_dfx_header *dfx = tl__dev_ptr(&d->opts.memory, d->launch->dfx, sizeof(*dfx));
 

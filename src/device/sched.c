@@ -74,7 +74,7 @@ static bool drained(struct tl_sched *s)
 
 static void note_work(struct tl_sched *s)
 {
-    uint32_t work = s->probe.capture.slot != NULL;
+    uint32_t work = s->probe.capture.slot != NULL || s->phases.count != 0;
 
     for (unsigned shape = 0; shape < TL_SHAPE_COUNT; shape++)
         work |= s->held[shape] != NULL || s->local[shape] != NULL;
@@ -89,15 +89,18 @@ static bool step_locked(struct tl_sched *s)
 {
     bool progress = false;
 
+    if (TASKLENS_DFX && s->phases.count != 0 && !tl__phases_flush(s))
+        return false;
+    s->phases.steps++;
     if (s->probe.capture.slot != NULL) {
         if (!resume_capture(s))
             return false;
         progress = true;
     }
-    progress |= tl__complete_step(s);
+    progress |= tl__phase_step(s, TL_WIRE_PHASE_COMPLETE, tl__complete_step);
     if (tl_load_rlx(&s->device->failed) == 0) /* relaxed: a task dispatched meanwhile does no harm */
-        progress |= tl__dispatch_step(s);
-    if (!progress && s->probe.capture.slot == NULL && drained(s))
+        progress |= tl__phase_step(s, TL_WIRE_PHASE_DISPATCH, tl__dispatch_step);
+    if (!progress && s->probe.capture.slot == NULL && !tl__recorder_waits(&s->rec) && drained(s))
         progress |= end_step(s);
     return progress;
 }

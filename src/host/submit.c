@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "artifact/name_map.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/guard.h"
@@ -37,12 +38,13 @@ static int check_config(const struct tl_worker *w, const struct tl_run_config *c
 {
     if (c->dump_args < 0 || c->dump_args > 3)
         return tl__fail(reterr, TL_ERANGE, "the args dump has levels 0 to 3, not %d", c->dump_args);
-    if (c->chip_swimlane != 0 || c->pmu != 0 || c->dep_gen || c->scope_stats)
+    if (c->chip_swimlane < 0 || c->chip_swimlane > 4)
+        return tl__fail(reterr, TL_ERANGE, "the chip swimlane has levels 0 to 4, not %d", c->chip_swimlane);
+    if (c->pmu != 0 || c->dep_gen || c->scope_stats)
         return tl__fail(reterr, TL_ENOTSUP, "%s is not available yet in this version",
-                        c->chip_swimlane != 0 ? "the chip swimlane"
-                        : c->pmu != 0         ? "the PMU collector"
-                        : c->dep_gen          ? "the dependency generator"
-                                              : "scope statistics");
+                        c->pmu != 0  ? "the PMU collector"
+                        : c->dep_gen ? "the dependency generator"
+                                     : "scope statistics");
     if (c->block_dim > w->arch->clusters)
         return tl__fail(reterr, TL_ERANGE, "%s has %u clusters, not %u", w->platform, w->arch->clusters, c->block_dim);
     if (c->aicpu_threads != 0 && (c->aicpu_threads < 2 || c->aicpu_threads > TL_MAX_AICPU_THREADS))
@@ -226,6 +228,26 @@ static struct tl_run_facts facts_of(const struct tl_worker *w, const struct tl_l
     return facts;
 }
 
+/* The kernels' names, for the viewers; before the run, so that however it ends they are there. */
+static int write_names(const struct tl_run *run, struct tl_error *reterr)
+{
+    const struct tl_program *program = run->loaded->object.program;
+    struct tl_name_map map = {0};
+    int rc;
+
+    for (uint32_t i = 0; i < program->n_kernels; i++)
+        if ((uint32_t)program->kernels[i].func_id >= map.count)
+            map.count = (uint32_t)program->kernels[i].func_id + 1;
+    map.names = tl__alloc(map.count + 1, sizeof(*map.names));
+    if (map.names == NULL)
+        return tl__fail(reterr, TL_ENOMEM, "no memory for the kernels' names");
+    for (uint32_t i = 0; i < program->n_kernels; i++)
+        map.names[program->kernels[i].func_id] = (char *)(uintptr_t)program->kernels[i].name; /* read, and not freed */
+    rc = tl__name_map_write(run->prefix, run->case_name[0] != '\0' ? run->case_name : "default", &map, reterr);
+    tl__free(map.names);
+    return rc;
+}
+
 /* Sets l->dfx. */
 static int start_recording(struct tl_run *run, struct tl_launch *l, struct tl_error *reterr)
 {
@@ -256,6 +278,8 @@ static int start_recording(struct tl_run *run, struct tl_launch *l, struct tl_er
         return tl__fail(reterr, rc, "%s holds the journal of a run that was killed; first `tasklens recover %s`",
                         run->prefix, run->prefix);
     run->recording = rc == 0;
+    if (rc == 0 && (run->config.chip_swimlane > 0 || run->config.dep_gen))
+        rc = write_names(run, reterr);
     return rc == 0 ? tl__object_keep(&run->loaded->object, run->prefix, reterr) : rc;
 }
 

@@ -219,6 +219,7 @@ static int end_recording(struct tl_run *run, struct tl_run_result *result, struc
         return 0;
     }
     memcpy(outcome.clock, run->end.clock, sizeof(outcome.clock));
+    memcpy(outcome.record_ps, run->end.record_ps, sizeof(outcome.record_ps));
     tl__engine_outcome(w->engine, run->epoch, &outcome);
     rc = tl__engine_export(w->engine, run->epoch, run->code == 0 ? run->end.expected : NULL, result, reterr);
     (void)snprintf(result->artifacts, sizeof(result->artifacts), "%s", run->prefix);

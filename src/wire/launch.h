@@ -19,7 +19,13 @@ enum tl_runtime_kind { TL_RUNTIME_RING, TL_RUNTIME_HOST_BUILD };
 
 /* A record type of a collector. A new one is a name here, a bit in one of the two functions below, and a row in
  * collect/layout.c. */
-enum tl_stream { TL_STREAM_DUMP, TL_STREAM_COUNT };
+enum tl_stream {
+    TL_STREAM_DUMP,
+    TL_STREAM_PARTS,   /* chip swimlane: what a core ran; levels 1 and up */
+    TL_STREAM_PHASES,  /* scheduler phases; levels 3 and up */
+    TL_STREAM_SUBMITS, /* the orchestrator's submits; level 4 */
+    TL_STREAM_COUNT
+};
 #define TL_STREAM_SLOTS 16u /* numbers that the shared layouts have room for */
 _Static_assert(TL_STREAM_COUNT <= (int)TL_STREAM_SLOTS, "room in struct tl_run_status");
 
@@ -59,13 +65,13 @@ _Static_assert(offsetof(struct tl_launch, dfx) == 160 - 8, "read by the peer");
 /* The streams that a launch turns on, as bits, by the role that writes them. */
 static inline uint32_t tl__scheduler_streams(const struct tl_launch *l)
 {
-    return l->dump_level != 0 ? 1u << TL_STREAM_DUMP : 0u;
+    return (l->dump_level != 0 ? 1u << TL_STREAM_DUMP : 0u) | (l->swimlane_level >= 1 ? 1u << TL_STREAM_PARTS : 0u) |
+           (l->swimlane_level >= 3 ? 1u << TL_STREAM_PHASES : 0u);
 }
 
 static inline uint32_t tl__orchestrator_streams(const struct tl_launch *l)
 {
-    (void)l;
-    return 0;
+    return l->swimlane_level >= 4 ? 1u << TL_STREAM_SUBMITS : 0u;
 }
 
 /* Both clocks at one moment: the host's before and after the device's was read. All 0: not taken. */
@@ -90,13 +96,15 @@ struct tl_run_status {
     /* By stream: records that the run calls for by its rules alone. UINT64_MAX: no count says, the run failed. */
     uint64_t expected[TL_STREAM_SLOTS];
     struct tl_clock_pair clock[TL_CLOCK_MOMENTS]; /* by enum tl_clock_moment */
+    uint64_t
+        record_ps[TL_STREAM_SLOTS]; /* by stream: what a record cost the device on average, picoseconds; 0: unknown */
     /* Then one line of text for people. */
     char message[960];
     /* After a crash: what is to be said of it, lines that end with a newline. Else empty. */
     char block[3072];
-    uint64_t reserved[11];
+    uint64_t reserved[3];
 };
-_Static_assert(sizeof(struct tl_run_status) == 4352, "fixed layout");
+_Static_assert(sizeof(struct tl_run_status) == 4416, "fixed layout");
 _Static_assert(offsetof(struct tl_run_status, expected) == 56, "read by the peer");
 
 #endif

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "wire/parked.h"
 
+#define SAMPLE_EVERY 64u
+
 static bool power_of_two(uint64_t n)
 {
     return n != 0 && (n & (n - 1)) == 0;
@@ -94,6 +96,9 @@ void tl__producer_begin(struct tl_producer *p, uint32_t epoch)
     tl_store_rlx(&p->lane->captured_bytes, 0);
     tl_store_rel(&p->lane->epoch, epoch); /* R8: the counters are this epoch's; pairs with A8 in reconcile */
     p->epoch = epoch;
+    p->sampled = SAMPLE_EVERY / 2;
+    p->samples = 0;
+    p->samples_ns = p->sample_from_ns = 0;
     p->attempt_open = false;
 }
 
@@ -279,6 +284,31 @@ static int reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, ui
     return 0;
 }
 
+/* Now and then a record is timed; not the first ones, which touch what is cold. */
+static void sample_begin(struct tl_producer *p)
+{
+    if (p->sampled-- != 0)
+        return;
+    p->sampled = SAMPLE_EVERY - 1;
+    p->sample_from_ns = tl__now_ns();
+}
+
+uint64_t tl__producer_record_ps(const struct tl_producer *p)
+{
+    uint64_t clock_ns = UINT64_MAX, mean_ps;
+
+    if (p->samples == 0)
+        return 0;
+    for (unsigned i = 0; i < 8; i++) { /* what a sample holds of the clock itself */
+        uint64_t from = tl__now_ns(), took = tl__now_ns() - from;
+
+        if (took < clock_ns)
+            clock_ns = took;
+    }
+    mean_ps = p->samples_ns * 1000 / p->samples;
+    return mean_ps > clock_ns * 1000 ? mean_ps - clock_ns * 1000 : 1;
+}
+
 int tl__producer_reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset)
 {
     int r;
@@ -286,10 +316,13 @@ int tl__producer_reserve(struct tl_producer *p, uint64_t bytes, void **ret_paylo
     if (!p->attempt_open) {
         p->lane->counts.attempted++;
         p->attempt_open = true;
+        sample_begin(p);
     }
     r = reserve(p, bytes, ret_payload, ret_offset);
-    if (r == TL_EAGAIN)
+    if (r == TL_EAGAIN) {
+        p->sample_from_ns = 0; /* the wait is the host's */
         return r;
+    }
     p->attempt_open = false;
     if (r == TL_ELOST)
         p->lane->counts.dropped[TL_DROP_HOST_DEAD]++;
@@ -315,6 +348,11 @@ void tl__producer_commit(struct tl_producer *p, uint64_t payload_bytes)
 {
     p->lane->counts.committed++;
     commit(p, payload_bytes);
+    if (p->sample_from_ns == 0)
+        return;
+    p->samples_ns += tl__now_ns() - p->sample_from_ns;
+    p->samples++;
+    p->sample_from_ns = 0;
 }
 
 void tl__producer_commit_more(struct tl_producer *p, uint64_t payload_bytes)

@@ -14,8 +14,8 @@
 /* What the table fills before it becomes options of the worker and the run. */
 struct raw {
     struct tl_run_options *o;
-    int64_t device, dump_args, swimlane, pmu, block_dim, aicpu_threads, sim_threads, dfx_threads, task_window, dep_pool,
-        guard;
+    int64_t device, dump_args, swimlane, old_swimlane, pmu, block_dim, aicpu_threads, sim_threads, dfx_threads,
+        task_window, dep_pool, guard;
     uint64_t heap_bytes, memory_bytes, throttle;
     bool dep_gen, scope_stats;
     int runtime, mode, hash, oversize, transport;
@@ -164,20 +164,29 @@ static int call_dfx_set(void *target, const char *value, char *ret_problem, size
 }
 
 /* What the raw values mean. Exit code or TL_OPTS_GO_ON. */
-static int interpret(const struct raw *raw)
+static int interpret(struct raw *raw)
 {
     struct tl_run_options *o = raw->o;
     struct tl_run_config *c = &o->config;
-    const char *later = raw->swimlane > 0  ? "--enable-chip-swimlane"
-                        : raw->pmu > 0     ? "--enable-pmu"
-                        : raw->dep_gen     ? "--enable-dep-gen"
-                        : raw->scope_stats ? "--enable-scope-stats"
-                                           : NULL;
 
-    if (later != NULL)
-        return tl__cmd_fail(COMMAND, "%s is not available yet in this version", later);
-    if (!TASKLENS_DFX && raw->dump_args > 0)
-        return tl__cmd_fail(COMMAND, "this build records nothing; --dump-args needs one with -DTASKLENS_DFX=ON");
+    if (raw->old_swimlane >= 0) {
+        if (raw->swimlane == 0)
+            raw->swimlane = raw->old_swimlane;
+        (void)fprintf(stderr, "tasklens run: --enable-l2-swimlane is the former name of --enable-chip-swimlane; "
+                              "use that, the values are the same\n");
+    }
+    o->recording = raw->dump_args > 0 || raw->swimlane > 0 || raw->pmu > 0 || raw->dep_gen || raw->scope_stats;
+    if (!TASKLENS_DFX && o->recording)
+        return tl__cmd_fail(COMMAND, "this build records nothing; %s needs one with -DTASKLENS_DFX=ON",
+                            raw->dump_args > 0  ? "--dump-args"
+                            : raw->swimlane > 0 ? "--enable-chip-swimlane"
+                            : raw->pmu > 0      ? "--enable-pmu"
+                            : raw->dep_gen      ? "--enable-dep-gen"
+                                                : "--enable-scope-stats");
+    c->chip_swimlane = (int)raw->swimlane;
+    c->pmu = (int)raw->pmu;
+    c->dep_gen = raw->dep_gen;
+    c->scope_stats = raw->scope_stats;
     c->runtime = runtimes[raw->runtime];
     c->dump_args = (int)raw->dump_args;
     c->dump_hash_off = raw->hash == 1;
@@ -195,7 +204,6 @@ static int interpret(const struct raw *raw)
     o->worker.memory_bytes = raw->memory_bytes;
     o->worker.sim_threads = (unsigned)raw->sim_threads;
     o->worker.dfx_threads = (unsigned)raw->dfx_threads;
-    o->recording = c->dump_args > 0;
     if (o->case_name != NULL && strcmp(o->case_name, "list") == 0)
         o->list_cases = true;
     return TL_OPTS_GO_ON;
@@ -204,7 +212,7 @@ static int interpret(const struct raw *raw)
 /* size: one flat table */
 int tl__run_options(int argc, char **argv, struct tl_run_options *o)
 {
-    struct raw raw = {.o = o, .transport = -1};
+    struct raw raw = {.o = o, .transport = -1, .old_swimlane = -1};
     const struct tl_opt table[] = {
         {'p', "platform", TL_OPT_TEXT, &o->worker.platform, "NAME", "a2a3sim (default), a5sim", .hidden = false},
         {'d', "device", TL_OPT_NUMBER, &raw.device, "ID", "number of the device, for messages", .max = 1 << 20},
@@ -219,6 +227,18 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
          "record arguments: 1 what is marked (the default without L),\n2 everything, 3 all metadata and marked "
          "payloads",
          .max = 3, .bare = 1},
+        {0, "enable-chip-swimlane", TL_OPT_LEVEL, &raw.swimlane, "L",
+         "record what ran when: 1 tasks on cores, 2 + dispatch and finish,\n3 + scheduler phases, 4 + submits (the "
+         "default without L)",
+         .max = 4, .bare = 4},
+        {0, "enable-dep-gen", TL_OPT_FLAG, &raw.dep_gen, NULL, "record the task graph: every task, argument and edge",
+         .hidden = false},
+        {0, "enable-pmu", TL_OPT_LEVEL, &raw.pmu, "N",
+         "count what the cores did: 1 arithmetic, 2 pipes (the default\nwithout N), 4 memory, 5 L0, 6 conflicts, 7 UB, "
+         "8 L2 cache",
+         .max = 255, .bare = 2},
+        {0, "enable-scope-stats", TL_OPT_FLAG, &raw.scope_stats, NULL,
+         "record how full the rings were at each scope's ends", .hidden = false},
         {0, "out", TL_OPT_TEXT, &o->out, "DIR", "directory of the recording; else outputs/PROGRAM_CASE_TIME",
          .hidden = false},
         {0, "device-mode", TL_OPT_CHOICE, &raw.mode, "MODE", "process (default), or thread for debuggers",
@@ -247,11 +267,8 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
         {0, "device-memory", TL_OPT_CALL, &raw.memory_bytes, "BYTES", "memory of the device (16G)", .call = call_bytes},
         {0, "throttle-writer", TL_OPT_CALL, &raw.throttle, "MB/S", "slow disk, for tests: MB a second",
          .call = call_rate, .hidden = true},
-        {0, "enable-chip-swimlane", TL_OPT_LEVEL, &raw.swimlane, "L", "", .max = 4, .bare = 4, .hidden = true},
         {0, "chip-swimlane-level", TL_OPT_LEVEL, &raw.swimlane, "L", "", .max = 4, .bare = 4, .hidden = true},
-        {0, "enable-dep-gen", TL_OPT_FLAG, &raw.dep_gen, NULL, "", .hidden = true},
-        {0, "enable-pmu", TL_OPT_LEVEL, &raw.pmu, "N", "", .max = 255, .bare = 2, .hidden = true},
-        {0, "enable-scope-stats", TL_OPT_FLAG, &raw.scope_stats, NULL, "", .hidden = true},
+        {0, "enable-l2-swimlane", TL_OPT_LEVEL, &raw.old_swimlane, "L", "", .max = 4, .bare = 4, .hidden = true},
     };
     const struct tl_opts opts = {
         .command = COMMAND,

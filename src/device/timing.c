@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The chip swimlane on the device. A core stamps its part's start and end into the token; the scheduler commits the
+ * part's record when it takes the part back, before anything else is done with it, so that a part has exactly one
+ * record, of its own token, however early its FIN comes. Phases wait in the scheduler and go to their lane between
+ * steps, because a step cannot stop half way for a lane that is full. Runs under the scheduler's lock.
+ */
+#include "device/internal.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+void tl__timing_begin(struct tl_device *d)
+{
+    const struct tl_launch *l = d->launch;
+    struct tl_clock_pair *pair = &d->status->clock[TL_CLOCK_BEGIN];
+
+    memset(d->status->clock, 0, sizeof(d->status->clock));
+    d->timed = TASKLENS_DFX && l->dfx != 0 && (l->swimlane_level != 0 || l->pmu_event != 0);
+    if (!d->timed)
+        return;
+    tl__clock_ready(&d->clock, d->opts.arch->clock_hz);
+    pair->device_cycles = tl__clock_pair(&d->clock, &pair->host_before_ns, &pair->host_after_ns);
+}
+
+void tl__timing_end(struct tl_device *d)
+{
+    struct tl_clock_pair *pair = &d->status->clock[TL_CLOCK_QUIESCE];
+
+    if (d->timed)
+        pair->device_cycles = tl__clock_pair(&d->clock, &pair->host_before_ns, &pair->host_after_ns);
+}
+
+/* --- parts ------------------------------------------------------------------------------------------------------- */
+
+static int record_part(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token)
+{
+    struct tl_producer *lane = &s->rec.producer[TL_STREAM_PARTS];
+    struct tl_wire_part *r;
+    uint64_t offset;
+    void *payload;
+    int ret;
+
+    if (token->finish == 0 && s->device->launch->swimlane_level >= 2)
+        token->finish = tl__clock_cycles(&s->device->clock); /* once, however often the lane is asked */
+    ret = tl__producer_reserve(lane, 0, &payload, &offset);
+    if (ret < 0)
+        return ret;
+    r = tl__producer_record(lane);
+    *r = (struct tl_wire_part){.task_id = token->slot->payload->id,
+                               .start = token->start,
+                               .end = token->end,
+                               .dispatch = token->dispatch,
+                               .finish = token->finish,
+                               .core_id = core->id,
+                               .reg_task_id = core->seen + 1};
+    tl__producer_commit(lane, 0);
+    return 0;
+}
+
+bool tl__part_record(struct tl_sched *s, struct tl_core_role *core)
+{
+    struct tl_token *token = &core->token[core->seen & 1];
+
+    for (uint32_t left = s->rec.on & TL_PART_STREAMS & ~token->recorded; left != 0; left &= left - 1) {
+        if (record_part(s, core, token) == TL_EAGAIN)
+            return false;
+        token->recorded |= left & -left; /* also where it was lost, and counted */
+    }
+    return true;
+}
+
+/* --- phases ------------------------------------------------------------------------------------------------------ */
+
+void tl__phase_note(struct tl_sched *s, enum tl_wire_phase_kind kind, uint64_t start, uint32_t tasks)
+{
+    struct tl_phases *p = &s->phases;
+    struct tl_wire_phase *phase = &p->pending[p->count++];
+
+    *phase = (struct tl_wire_phase){.start = start,
+                                    .end = tl__clock_cycles(&s->device->clock),
+                                    .loop_iter = p->steps,
+                                    .tasks = tasks,
+                                    .kind = (uint32_t)kind};
+    if (kind == TL_WIRE_PHASE_DISPATCH) {
+        phase->pop_hit = p->pop_hit;
+        phase->pop_miss = p->pop_miss;
+    }
+    s->rec.expected[TL_STREAM_PHASES]++;
+}
+
+bool tl__phase_step(struct tl_sched *s, enum tl_wire_phase_kind kind, bool (*step)(struct tl_sched *s))
+{
+    struct tl_phases *p = &s->phases;
+    uint64_t start;
+    bool progress;
+
+    if (!tl__records(&s->rec, TL_STREAM_PHASES))
+        return step(s);
+    p->tasks = p->pop_hit = p->pop_miss = 0;
+    start = tl__clock_cycles(&s->device->clock);
+    progress = step(s);
+    if (progress)
+        tl__phase_note(s, kind, start, p->tasks);
+    return progress;
+}
+
+bool tl__phases_flush(struct tl_sched *s)
+{
+    struct tl_producer *lane = &s->rec.producer[TL_STREAM_PHASES];
+    struct tl_phases *p = &s->phases;
+    uint64_t offset;
+    void *payload;
+
+    for (; p->flushed < p->count; p->flushed++) {
+        int r = tl__producer_reserve(lane, 0, &payload, &offset);
+
+        if (r == TL_EAGAIN)
+            return false;
+        if (r < 0)
+            continue; /* lost, and counted */
+        memcpy(tl__producer_record(lane), &p->pending[p->flushed], sizeof(p->pending[0]));
+        tl__producer_commit(lane, 0);
+    }
+    p->count = p->flushed = 0;
+    return true;
+}
+
+/* --- submits -------------------------------------------------------------------------------------------------------
+ */
+
+void tl__submit_record(struct tl_orch *o, uint64_t task_id, uint64_t start)
+{
+    uint64_t end = tl__clock_cycles(&o->device->clock);
+    struct tl_wire_submit *r;
+
+    o->device->orch_record.rec.expected[TL_STREAM_SUBMITS]++;
+    r = tl__orch_reserve(o, TL_STREAM_SUBMITS);
+    if (r == NULL)
+        return;
+    *r = (struct tl_wire_submit){
+        .task_id = task_id, .start = start, .end = end, .submit_idx = (uint32_t)(o->submitted - 1)};
+    tl__orch_commit(o, TL_STREAM_SUBMITS);
+}
