@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/swim_join.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tasklens/kernel.h>
+
+#include "analysis/swim_join_internal.h"
+#include "base/env.h"
+#include "base/error.h"
+#include "base/text.h"
+
+#define MAX_ROWS ((uint64_t)UINT32_MAX - 1)
+
+/* Where a row of one table belongs. */
+struct key {
+    uint64_t core_and_reg;
+    uint32_t row;
+};
+
+static int by_key(const void *left, const void *right)
+{
+    const struct key *l = left, *r = right;
+
+    if (l->core_and_reg != r->core_and_reg)
+        return l->core_and_reg < r->core_and_reg ? -1 : 1;
+    return l->row < r->row ? -1 : l->row > r->row;
+}
+
+static uint64_t count_same(const struct key *keys, uint64_t n)
+{
+    uint64_t same = 0;
+
+    for (uint64_t i = 1; i < n; i++)
+        same += keys[i].core_and_reg == keys[i - 1].core_and_reg;
+    return same;
+}
+
+static void take_core_row(struct tl_swim_join *join, struct tl_swim_slice *s, const struct tl_swim_core *row)
+{
+    uint64_t start = tl__swim_cycles(&join->clock, row->start_cycles);
+
+    s->task_id = row->task_id;
+    s->core = row->core_id;
+    s->reg_task_id = row->reg_task_id;
+    s->start = start;
+    s->end = tl__swim_cycles(&join->clock, row->end_cycles);
+    s->receive = row->receive_cycles <= start ? start - row->receive_cycles : start;
+    s->flags |= TL_SWIM_RAN;
+    if (s->end < start) {
+        s->end = start;
+        s->flags |= TL_SWIM_BACKWARD;
+        join->counts.backward++;
+    }
+}
+
+static void take_aicpu_row(struct tl_swim_join *join, struct tl_swim_slice *s, const struct tl_swim_aicpu *row)
+{
+    s->core = row->core_id;
+    s->reg_task_id = row->reg_task_id;
+    s->dispatch = tl__swim_cycles(&join->clock, row->dispatch_cycles);
+    s->flags |= TL_SWIM_SENT;
+    if (row->finish_cycles == 0) {
+        join->counts.unfinished++;
+        return;
+    }
+    s->flags |= TL_SWIM_FINISHED;
+    s->finish = tl__swim_cycles(&join->clock, row->finish_cycles);
+    if (s->finish < s->dispatch) {
+        s->finish = s->dispatch;
+        s->flags |= TL_SWIM_BACKWARD;
+        join->counts.backward++;
+    }
+}
+
+static void add_slice(struct tl_swim_join *join, const struct tl_swim_core *core, const struct tl_swim_aicpu *aicpu)
+{
+    const struct tl_swimlane *lane = join->lane;
+    struct tl_swim_slice *s = &join->slices[join->n_slices++];
+
+    memset(s, 0, sizeof(*s));
+    s->task = TL_SWIM_NONE;
+    s->func_id = -1;
+    if (core != NULL)
+        take_core_row(join, s, core);
+    if (aicpu != NULL)
+        take_aicpu_row(join, s, aicpu);
+    s->thread = lane->core_to_thread != NULL && s->core < lane->num_cores ? lane->core_to_thread[s->core] : -1;
+    s->core_type = s->core < lane->num_cores ? lane->core_types[s->core] : (uint8_t)TL_AIC;
+    s->subtask = s->core_type == TL_AIV;
+    join->n_ran += core != NULL;
+    join->counts.joined += core != NULL && aicpu != NULL;
+    join->counts.core_alone += aicpu == NULL && lane->level >= 2;
+    join->counts.aicpu_alone += core == NULL;
+}
+
+static void merge(struct tl_swim_join *join, const struct key *cores, const struct key *aicpus)
+{
+    const struct tl_swimlane *lane = join->lane;
+    uint64_t c = 0, a = 0;
+
+    while (c < lane->n_cores || a < lane->n_aicpus) {
+        bool core = c < lane->n_cores, aicpu = a < lane->n_aicpus;
+
+        if (core && aicpu) {
+            core = cores[c].core_and_reg <= aicpus[a].core_and_reg;
+            aicpu = aicpus[a].core_and_reg <= cores[c].core_and_reg;
+        }
+        add_slice(join, core ? &lane->cores[cores[c].row] : NULL, aicpu ? &lane->aicpus[aicpus[a].row] : NULL);
+        c += core;
+        a += aicpu;
+    }
+}
+
+static int by_core(const void *left, const void *right)
+{
+    const struct tl_swim_slice *l = left, *r = right;
+    uint64_t lt = (l->flags & TL_SWIM_RAN) != 0 ? l->start : l->dispatch;
+    uint64_t rt = (r->flags & TL_SWIM_RAN) != 0 ? r->start : r->dispatch;
+
+    if (l->core != r->core)
+        return l->core < r->core ? -1 : 1;
+    if (lt != rt)
+        return lt < rt ? -1 : 1;
+    return l->reg_task_id < r->reg_task_id ? -1 : l->reg_task_id > r->reg_task_id;
+}
+
+static int join_rows(struct tl_swim_join *join)
+{
+    const struct tl_swimlane *lane = join->lane;
+    struct key *cores = tl__alloc(lane->n_cores + 1, sizeof(*cores));
+    struct key *aicpus = tl__alloc(lane->n_aicpus + 1, sizeof(*aicpus));
+    int code = TL_ENOMEM;
+
+    join->slices = tl__alloc(lane->n_cores + lane->n_aicpus + 1, sizeof(*join->slices));
+    if (cores == NULL || aicpus == NULL || join->slices == NULL)
+        goto out;
+    for (uint32_t i = 0; i < lane->n_cores; i++)
+        cores[i] = (struct key){(uint64_t)lane->cores[i].core_id << 32 | lane->cores[i].reg_task_id, i};
+    for (uint32_t i = 0; i < lane->n_aicpus; i++)
+        aicpus[i] = (struct key){(uint64_t)lane->aicpus[i].core_id << 32 | lane->aicpus[i].reg_task_id, i};
+    qsort(cores, lane->n_cores, sizeof(*cores), by_key);
+    qsort(aicpus, lane->n_aicpus, sizeof(*aicpus), by_key);
+    join->counts.same_key = count_same(cores, lane->n_cores) + count_same(aicpus, lane->n_aicpus);
+    merge(join, cores, aicpus);
+    qsort(join->slices, join->n_slices, sizeof(*join->slices), by_core);
+    code = 0;
+out:
+    tl__free(cores);
+    tl__free(aicpus);
+    return code;
+}
+
+static void later(uint64_t *latest, uint64_t time)
+{
+    if (time > *latest)
+        *latest = time;
+}
+
+/* The latest time, and what runs backward of the rows that stand in no slice. */
+static void find_end(struct tl_swim_join *join)
+{
+    const struct tl_swimlane *lane = join->lane;
+
+    for (uint32_t i = 0; i < join->n_slices; i++) {
+        later(&join->end, join->slices[i].end);
+        later(&join->end, join->slices[i].dispatch);
+        later(&join->end, join->slices[i].finish);
+    }
+    for (uint64_t i = 0; i < lane->n_phases; i++) {
+        later(&join->end, tl__swim_cycles(&join->clock, lane->phases[i].end_cycles));
+        join->counts.backward += lane->phases[i].end_cycles < lane->phases[i].start_cycles;
+    }
+    for (uint64_t i = 0; i < lane->n_orchs; i++) {
+        if (!lane->orch_is_host_clock)
+            later(&join->end, tl__swim_cycles(&join->clock, lane->orchs[i].end_cycles));
+        join->counts.backward += lane->orchs[i].end_cycles < lane->orchs[i].start_cycles;
+    }
+}
+
+int tl__swim_join(const struct tl_swimlane *lane, const struct tl_deps *deps, const struct tl_name_map *names,
+                  struct tl_swim_join *ret_join, struct tl_error *reterr)
+{
+    struct tl_swim_join join = {.lane = lane, .deps = deps, .names = names};
+    int code;
+
+    if (lane->n_cores + lane->n_aicpus + lane->n_phases > MAX_ROWS || lane->n_orchs > MAX_ROWS ||
+        (deps != NULL && deps->n_edges > MAX_ROWS))
+        return tl__fail(reterr, TL_ERANGE, "more than 4 billion rows in one recording");
+    tl__swim_clock_init(&join.clock, lane);
+    code = join_rows(&join);
+    if (code == 0) {
+        find_end(&join);
+        code = tl__swim_join_tasks(&join);
+    }
+    if (code == 0 && deps != NULL)
+        code = tl__swim_join_edges(&join);
+    if (code != 0) {
+        tl__swim_join_fini(&join);
+        return tl__fail(reterr, code, "out of memory for %llu rows",
+                        (unsigned long long)(lane->n_cores + lane->n_aicpus));
+    }
+    *ret_join = join;
+    return 0;
+}
+
+void tl__swim_join_fini(struct tl_swim_join *join)
+{
+    tl__free(join->slices);
+    tl__free(join->by_task);
+    tl__free(join->tasks);
+    tl__free(join->edges);
+    tl__free(join->task_of_deps);
+    memset(join, 0, sizeof(*join));
+}
+
+uint32_t tl__swim_find(const struct tl_swim_join *join, uint64_t task_id)
+{
+    uint32_t low = 0, high = join->n_tasks;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (join->tasks[middle].task_id < task_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < join->n_tasks && join->tasks[low].task_id == task_id ? low : TL_SWIM_NONE;
+}
+
+static void put_task(struct tl_text *text, uint64_t task_id)
+{
+    tl__text_put(text, "r");
+    tl__text_dec(text, task_id >> 32);
+    tl__text_put(text, "t");
+    tl__text_dec(text, task_id & UINT32_MAX);
+}
+
+void tl__swim_task_text(uint64_t task_id, char *to)
+{
+    struct tl_text text = tl__text(to, TL_SWIM_ID_BYTES);
+
+    put_task(&text, task_id);
+}
+
+void tl__swim_label(const struct tl_swim_join *join, const struct tl_swim_slice *slice, char *to)
+{
+    /* The name may be cut, what tells two tasks apart may not. */
+    struct tl_text text = tl__text(to, TL_SWIM_LABEL_BYTES - TL_SWIM_ID_BYTES - 8);
+
+    if ((slice->flags & TL_SWIM_RAN) == 0) {
+        tl__text_put(&text, "never ended(reg ");
+        tl__text_dec(&text, slice->reg_task_id);
+        tl__text_put(&text, ")");
+        return;
+    }
+    if (slice->name != NULL) {
+        tl__text_put(&text, slice->name);
+    } else if (slice->func_id >= 0) {
+        tl__text_put(&text, "func_");
+        tl__text_dec(&text, (uint64_t)slice->func_id);
+    } else {
+        tl__text_put(&text, "task");
+    }
+    text.size = TL_SWIM_LABEL_BYTES;
+    tl__text_put(&text, join->tasks[slice->task].block_num > 1 ? "_spmd(" : "(");
+    put_task(&text, slice->task_id);
+    tl__text_put(&text, ")");
+}
