@@ -35,6 +35,8 @@ struct tl_kernel_args {
     uint32_t block_idx, block_num;   /* SPMD: 0 <= block_idx < block_num; 0 and 1 otherwise */
     uint32_t lane;                   /* AIV of its cluster: 0 or 1; 0 on an AIC */
     uint32_t core;                   /* core id on the chip */
+    uint32_t n_counts;               /* tl_count's own, as the next */
+    uint64_t *counts;
 };
 
 typedef void (*tl_kernel_fn)(const struct tl_kernel_args *args);
@@ -53,6 +55,42 @@ struct tl_kernel {
 #define TL_KERNEL(id, name_, core_, fn_, ...)                                                                          \
     { (id), (name_), (core_), (fn_), (uint8_t)(sizeof((const uint8_t[]){__VA_ARGS__})), { __VA_ARGS__ } }
 /* clang-format on */
+
+/*
+ * What a kernel says of its own work, for --enable-pmu: the counters that no machine measures are computed from it.
+ * X(constant, its name in pmu_meta.json, what is counted)
+ */
+#define TL_COUNT_LIST(X)                                                                                               \
+    X(TL_COUNT_SCALAR_OPS, "scalar_ops", "instructions of the scalar unit")                                            \
+    X(TL_COUNT_VEC_FP32_OPS, "vec_fp32_ops", "vector unit: float32 element operations; one add of 64 floats is 64")    \
+    X(TL_COUNT_VEC_FP16_OPS, "vec_fp16_ops", "vector unit: float16 and bfloat16 element operations")                   \
+    X(TL_COUNT_VEC_INT32_OPS, "vec_int32_ops", "vector unit: int32 element operations")                                \
+    X(TL_COUNT_VEC_MISC_OPS, "vec_misc_ops", "vector unit: conversions, comparisons, copies, by element")              \
+    X(TL_COUNT_CUBE_FP16_OPS, "cube_fp16_ops", "cube unit: float16 and bfloat16 multiply-adds")                        \
+    X(TL_COUNT_CUBE_FP32_OPS, "cube_fp32_ops", "cube unit: float32 multiply-adds")                                     \
+    X(TL_COUNT_CUBE_INT8_OPS, "cube_int8_ops", "cube unit: int8 multiply-adds")                                        \
+    X(TL_COUNT_MTE1_L0A_BYTES, "mte1_l0a_bytes", "MTE1: bytes from L1 to L0A")                                         \
+    X(TL_COUNT_MTE1_L0B_BYTES, "mte1_l0b_bytes", "MTE1: bytes from L1 to L0B")                                         \
+    X(TL_COUNT_MTE2_BYTES, "mte2_bytes", "MTE2: bytes from global memory to L1 (AIC) or UB (AIV)")                     \
+    X(TL_COUNT_MTE3_BYTES, "mte3_bytes", "MTE3: bytes from UB to global memory")                                       \
+    X(TL_COUNT_FIX_BYTES, "fix_bytes", "FIXPIPE: bytes from L0C to global memory")
+
+enum tl_count_class {
+#define TL_COUNT_ENUM(constant, name, what) constant,
+    TL_COUNT_LIST(TL_COUNT_ENUM)
+#undef TL_COUNT_ENUM
+        TL_COUNT_CLASSES
+};
+
+/*
+ * Adds `n` to what this call of the kernel has done of a class; from the thread that was given `k`, any number of
+ * times. An addition while a run counts (--enable-pmu), one comparison else.
+ */
+static inline void tl_count(const struct tl_kernel_args *k, enum tl_count_class what, uint64_t n)
+{
+    if ((uint32_t)what < k->n_counts)
+        k->counts[what] += n;
+}
 
 /* Typed access: const float *x = TL_DATA(k, 0, const float);  float scale = TL_SCALAR_OF(k, 0, float); */
 #define TL_DATA(k, i, type) ((type *)(k)->data[i])

@@ -7,5 +7,7 @@ const struct tl_arch tl__arch_a2a3 = {
     .aicpu_threads = 4,
     .clock_hz = 50000000,
     .pmu_counters = 8,
+    .pmu_sets = tl__pmu_a2a3,
+    .n_pmu_sets = TL_PMU_EVENTS,
     .transport = TL_TRANSPORT_MAPPED,
 };

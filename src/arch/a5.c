@@ -7,5 +7,7 @@ const struct tl_arch tl__arch_a5 = {
     .aicpu_threads = 5,
     .clock_hz = 1000000000,
     .pmu_counters = 10,
+    .pmu_sets = tl__pmu_a5,
+    .n_pmu_sets = TL_PMU_EVENTS,
     .transport = TL_TRANSPORT_COPY,
 };

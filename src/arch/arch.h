@@ -7,12 +7,16 @@
 
 enum tl_transport_kind { TL_TRANSPORT_MAPPED, TL_TRANSPORT_COPY };
 
+struct tl_pmu_set;
+
 struct tl_arch {
     const char *name;          /* "a2a3"; the simulator's platform is name + "sim" */
     uint32_t clusters;         /* each 1 AIC + 2 AIV */
     uint32_t aicpu_threads;    /* control threads; the last one is the orchestrator's where one runs on the chip */
     uint64_t clock_hz;         /* of the counters in records */
     uint32_t pmu_counters;
+    const struct tl_pmu_set *pmu_sets; /* by event type: arch/pmu.h */
+    unsigned n_pmu_sets;
     enum tl_transport_kind transport;
 };
 
