@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `tasklens pmu` as a user meets it: its text against tests/golden/pmu/ (TL_UPDATE_GOLDEN=1 rewrites it), its messages
+ * and exit codes, and files that another runtime made. */
+#include "scene/cli.h"
+
+#include <errno.h>
+
+#include "artifact/name_map.h"
+#include "artifact/pmu.h"
+
+#define KERNELS 3u
+#define PARTS 40u
+
+static struct tl_pmu_meta meta;
+
+static void write_meta(void)
+{
+    static const char *const names[] = {"vec_busy_cycles", "cube_busy_cycles", "mte2_busy_cycles", "icache_miss",
+                                        "icache_req"};
+    static int32_t silent[] = {2};
+    struct tl_error error = {0};
+
+    meta = (struct tl_pmu_meta){.arch = "a2a3",
+                                .event_name = "PIPE_UTILIZATION",
+                                .mode = "modelled",
+                                .machine = "not used: this machine has no counters",
+                                .clock_freq_hz = 50000000,
+                                .records = PARTS * KERNELS,
+                                .event_type = 2,
+                                .n_columns = 6,
+                                .n_silent = 1,
+                                .silent = silent};
+    meta.columns[0] = (struct tl_pmu_meta_column){
+        .name = "pmu_total_cycles", .unit = "cycles", .text = "the device's clock", .source = TL_PMU_MEASURED};
+    for (unsigned i = 0; i < 5; i++) {
+        struct tl_pmu_meta_column *c = &meta.columns[i + 1];
+
+        (void)snprintf(c->name, sizeof(c->name), "%s", names[i]);
+        (void)snprintf(c->unit, sizeof(c->unit), "%s", i < 3 ? "cycles" : "count");
+        (void)snprintf(c->text, sizeof(c->text), "%s",
+                       i < 3 ? "its_bytes / 1300, rounded up" : "instruction fetches are not counted here");
+        c->source = i < 3 ? TL_PMU_MODELLED : TL_PMU_UNAVAILABLE;
+    }
+    if (tl__pmu_meta_write(fixture_path("run"), &meta, &error) != 0)
+        fail_msg("%s", error.msg);
+}
+
+static void write_rows(void)
+{
+    char *names[] = {meta.columns[1].name, meta.columns[2].name, meta.columns[3].name, meta.columns[4].name,
+                     meta.columns[5].name};
+    struct tl_pmu_row rows[PARTS * KERNELS];
+    uint64_t counters[PARTS * KERNELS * 5] = {0};
+    struct tl_pmu pmu = {
+        .names = names, .rows = rows, .counters = counters, .n_rows = PARTS * KERNELS, .n_counters = 5};
+    struct tl_error error = {0};
+
+    for (unsigned i = 0; i < PARTS * KERNELS; i++) {
+        unsigned kernel = i % KERNELS;
+
+        rows[i] = (struct tl_pmu_row){.task_id = i, .func_id = (int32_t)kernel, .core_id = i % 8, .event_type = 2};
+        rows[i].core_type = kernel != 0;
+        rows[i].total_cycles = 1000 * (kernel + 1) + i;
+        counters[5 * i + 0] = kernel == 1 ? 700 + i : 0;
+        counters[5 * i + 1] = kernel == 0 ? 250 : 0;
+        counters[5 * i + 2] = kernel != 2 ? 100 : 0;
+    }
+    if (tl__pmu_write(fixture_path("run"), &pmu, &error) != 0)
+        fail_msg("%s", error.msg);
+}
+
+static int setup(void **state)
+{
+    char *names[] = {"matmul", "add", "silent"};
+    struct tl_name_map map = {.count = 3, .names = names};
+    struct tl_error error = {0};
+
+    if (fixture_setup(state) != 0 || mkdir(fixture_path("run"), 0777) != 0)
+        return -1;
+    write_meta();
+    write_rows();
+    return tl__name_map_write(fixture_path("run"), "default", &map, &error);
+}
+
+static void is_golden(const char *name)
+{
+    char path[600], want[1 << 14];
+    FILE *f;
+    size_t n;
+
+    (void)snprintf(path, sizeof(path), "%s/tests/golden/pmu/%s", TL_TEST_SOURCE_DIR, name);
+    if (getenv("TL_UPDATE_GOLDEN") != NULL) {
+        f = fopen(path, "wb");
+        assert_non_null(f);
+        assert_int_equal(fwrite(output, 1, strlen(output), f), strlen(output));
+        assert_int_equal(fclose(f), 0);
+        return;
+    }
+    f = fopen(path, "rb");
+    if (f == NULL)
+        fail_msg("%s: %s", path, strerror(errno));
+    n = fread(want, 1, sizeof(want) - 1, f);
+    want[n] = 0;
+    assert_int_equal(fclose(f), 0);
+    if (strcmp(output, want) != 0)
+        print_message("---- %s has:\n%s---- but it is:\n%s", path, want, output);
+    assert_string_equal(output, want);
+}
+
+static void refuses(const char *words, const char *part)
+{
+    expect(2, words);
+    if (strstr(message, part) == NULL)
+        fail_msg("tasklens %s: no \"%s\" in: %s", words, part, message);
+    assert_string_equal(output, "");
+    assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1);
+}
+
+static void views(void **state)
+{
+    (void)state;
+    expect(0, "pmu run");
+    assert_string_equal(message, "");
+    is_golden("all.txt");
+    expect(0, "pmu run/pmu.csv");
+    expect(0, "pmu run --column mte2_busy_cycles");
+    is_golden("column.txt");
+    expect(0, "pmu -c all run");
+    is_golden("every_column.txt");
+    expect(0, "pmu run --json");
+    is_golden("all.json");
+    expect(0, "pmu run --json --column icache_req");
+    is_golden("column.json");
+    expect(0, "help pmu");
+    is_golden("help.txt");
+}
+
+static void messages(void **state)
+{
+    (void)state;
+    refuses("pmu nowhere", "nowhere: no such file");
+    refuses("pmu run run", "");
+    refuses("pmu run --column mte9", "no column mte9 in it; the columns: pmu_total_cycles, vec_busy_cycles");
+    assert_int_equal(mkdir(fixture_path("empty"), 0777), 0);
+    refuses("pmu empty", "make one with `tasklens run PROGRAM --enable-pmu`");
+    assert_int_equal(mkdir(fixture_path("bad"), 0777), 0);
+    fixture_write_text("bad/pmu.csv",
+                       "thread_id,core_id,task_id,func_id,core_type,pmu_total_cycles,a,event_type\n0,0\n");
+    refuses("pmu bad", "bad/pmu.csv: line 2: cut: 2 of 8 fields, the first that is missing is column 'task_id'");
+    fixture_write_text("bad/pmu.csv", "thread_id,core_id,task_id,func_id,core_type,pmu_total_cycles,a,event_type\n");
+    expect(0, "pmu bad");
+    assert_non_null(strstr(output, "no rows"));
+    fixture_write_text("bad/pmu_meta.json", "{\"version\": 1");
+    refuses("pmu bad", "pmu_meta.json");
+}
+
+static void files_of_others(void **state)
+{
+    static const char *const names[] = {"tmr-a2a3sim-vector", "tmr-a2a3sim-mix", "hbg-a2a3sim-edge-sources"};
+
+    (void)state;
+    if (fixture_shared("samples") == NULL)
+        skip();
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char name[100], words[1400];
+
+        (void)snprintf(name, sizeof(name), "samples/%s", names[i]);
+        (void)snprintf(words, sizeof(words), "pmu '%s'", fixture_shared(name));
+        expect(0, words);
+        assert_string_equal(message, "");
+        assert_non_null(strstr(output, "event type 2 PIPE_UTILIZATION, "));
+        assert_non_null(strstr(output, "There is no pmu_meta.json here"));
+        assert_non_null(strstr(output, "most likely nothing was counted"));
+        assert_int_equal(strstr(output, "func_0") == NULL, i != 0); /* the others have a name map */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(views),
+        cmocka_unit_test(messages),
+        cmocka_unit_test(files_of_others),
+    };
+
+    return cmocka_run_group_tests(tests, setup, fixture_teardown);
+}

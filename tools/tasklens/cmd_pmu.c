@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include <tasklens/error.h>
+
+#include "analysis/pmu_view.h"
+#include "cmd.h"
+#include "find.h"
+#include "opts.h"
+
+#define NAME "pmu"
+
+struct pmu {
+    const char *word; /* as given; NULL: none */
+    const char *column;
+    bool json;
+    /* What was opened. */
+    struct tl_found found;
+    struct tl_pmu rows;
+    struct tl_pmu_meta meta;
+    struct tl_name_map names;
+    bool has_meta, has_names;
+};
+
+static int parse(struct pmu *p, int argc, char **argv)
+{
+    const struct tl_opt table[] = {
+        {.letter = 'c',
+         .name = "column",
+         .kind = TL_OPT_TEXT,
+         .target = &p->column,
+         .value = "NAME|all",
+         .help = "this one counter by kernel, or each of them"},
+        {.name = "json", .kind = TL_OPT_FLAG, .target = &p->json, .help = "for machines"},
+    };
+    const struct tl_opts opts = {
+        .command = NAME,
+        .synopsis = "[DIR] [OPTION]...",
+        .about = "Shows by kernel what cores counted in a run with --enable-pmu.\n"
+                 "DIR is the run's directory or its pmu.csv; without it, the newest in outputs/.",
+        .after = "min, median, p95 and max are over the parts of a kernel (one run of it on one core), total is their\n"
+                 "sum, share of all kernels' total, busy of the kernel's own cycles. A dash stands for what nobody\n"
+                 "measured, though the file has a 0 there; pmu_meta.json beside it says why.",
+        .table = table,
+        .count = sizeof(table) / sizeof(table[0]),
+        .max_words = 1,
+    };
+    size_t words = 0;
+    int code = tl__opts_parse(&opts, argc, argv, &p->word, &words);
+
+    if (words == 0)
+        p->word = NULL;
+    return code;
+}
+
+static int to_stdout(void *ctx, const char *bytes, size_t n)
+{
+    (void)ctx;
+    return fwrite(bytes, 1, n, stdout) == n ? 0 : TL_EIO;
+}
+
+static int json_to_stdout(void *ctx, const void *bytes, size_t n)
+{
+    return to_stdout(ctx, bytes, n);
+}
+
+static void mention(const struct tl_found *found)
+{
+    if (found->cut_short != NULL)
+        fprintf(stderr, "tasklens pmu: a newer run in %s was cut short or is not over; `tasklens recover %s`\n",
+                found->cut_short, found->cut_short);
+    if (found->other_count > 0)
+        fprintf(stderr, "tasklens pmu: opening the newest, %s, of %zu here\n", found->path, found->other_count + 1);
+}
+
+/* The rows must be there; what explains them may be missing, and what is wrong with it is told. */
+static int open_all(struct pmu *p)
+{
+    struct tl_error error = {0};
+    char path[4200];
+    int code;
+
+    if (snprintf(path, sizeof(path), "%s/%s", p->found.path, TL_PMU_NAME) >= (int)sizeof(path))
+        return tl__cmd_fail(NAME, "%.200s...: the path is too long", p->found.path);
+    if (tl__pmu_read(path, &p->rows, &error) != 0)
+        return tl__cmd_fail(NAME, "%s", error.msg);
+    code = tl__pmu_meta_read(p->found.path, &p->meta, &error);
+    if (code != 0 && code != TL_ENOENT)
+        return tl__cmd_fail(NAME, "%s", error.msg);
+    p->has_meta = code == 0;
+    code = tl__name_map_find(p->found.path, &p->names, &error);
+    if (code != 0 && code != TL_ENOENT)
+        fprintf(stderr, "tasklens pmu: kernels are shown by number: %s\n", error.msg);
+    p->has_names = code == 0;
+    return 0;
+}
+
+static int unknown_column(const struct tl_pmu_view *view, const char *name)
+{
+    char list[900] = "";
+    size_t used = 0;
+
+    for (unsigned c = 0; c < view->n_columns && used < sizeof(list); c++)
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", c > 0 ? ", " : "", view->columns[c].name);
+    return tl__cmd_fail(NAME, "no column %s in it; the columns: %s", name, list);
+}
+
+static int show_text(const struct tl_pmu_view *view, bool all, int column)
+{
+    struct tl_page page;
+    int code = 0, end;
+
+    tl__page_init(&page, to_stdout, NULL);
+    if (column >= 0)
+        code = tl__pmu_column_text(&page, view, (unsigned)column);
+    else if (!all)
+        code = tl__pmu_text(&page, view);
+    for (unsigned c = 0; all && c < view->n_columns && code == 0; c++) {
+        tl__put(&page, "\n", c > 0);
+        code = tl__pmu_column_text(&page, view, c);
+    }
+    end = tl__page_end(&page);
+    tl__page_fini(&page);
+    return code != 0 ? code : end;
+}
+
+static int show_json(const struct tl_pmu_view *view, int column)
+{
+    struct tl_json json;
+
+    tl__json_init(&json, json_to_stdout, NULL);
+    tl__pmu_json(&json, view, column);
+    return tl__json_finish(&json);
+}
+
+static int answer(struct pmu *p)
+{
+    struct tl_pmu_view view = {.pmu = &p->rows, .meta = p->has_meta ? &p->meta : NULL, .dir = p->found.path};
+    bool all = p->column != NULL && strcmp(p->column, "all") == 0;
+    int column = -1, code = tl__pmu_view_make(&view, p->has_names ? &p->names : NULL);
+
+    if (code != 0)
+        return tl__cmd_fail(NAME, "out of memory");
+    if (p->column != NULL && !all)
+        column = tl__pmu_view_find(&view, p->column);
+    if (p->column != NULL && !all && column < 0) {
+        code = unknown_column(&view, p->column);
+        tl__pmu_view_fini(&view);
+        return code;
+    }
+    code = p->json ? show_json(&view, column) : show_text(&view, all, column);
+    tl__pmu_view_fini(&view);
+    if (code != 0 && code != TL_EIO)
+        return tl__cmd_fail(NAME, "%s", tl_strerror(code));
+    return tl__cmd_finish(NAME);
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct tl_artifact artifact = {TL_PMU_NAME, "--enable-pmu"};
+    static struct pmu p; /* its meta is too large for a stack */
+    int code = parse(&p, argc, argv);
+
+    if (code != TL_OPTS_GO_ON)
+        return code;
+    code = tl__find_recording(NAME, p.word, &artifact, &p.found);
+    if (code != 0)
+        return code;
+    mention(&p.found);
+    code = open_all(&p);
+    if (code == 0)
+        code = answer(&p);
+    if (p.has_names)
+        tl__name_map_fini(&p.names);
+    tl__pmu_meta_fini(&p.meta);
+    tl__pmu_fini(&p.rows);
+    tl__found_fini(&p.found);
+    return code;
+}
+
+const struct tl_cmd tl__cmd_pmu = {
+    .name = NAME,
+    .summary = "Show by kernel what cores counted",
+    .run = run,
+};
