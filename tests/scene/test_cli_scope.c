@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `tasklens scope` as a user meets it: its text against tests/golden/scope/, its messages and exit codes, its page. */
+#include "scene/cli.h"
+#include "scene/golden.h"
+
+/* Bad input: one line on stderr that holds `part`, nothing on stdout, exit code 2. */
+static void refuses(const char *words, const char *part)
+{
+    expect(2, words);
+    if (strstr(message, part) == NULL)
+        fail_msg("tasklens %s: no \"%s\" in: %s", words, part, message);
+    assert_string_equal(output, "");
+    assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1);
+}
+
+/* A file of the fuzz corpus as the recording DIR. */
+static void record(const char *dir, const char *corpus)
+{
+    char command[1500];
+
+    (void)snprintf(command, sizeof(command),
+                   "mkdir -p '%s/%s/scope_stats' && cp '%s/tests/fuzz/corpus/scope_stats/%s' "
+                   "'%s/%s/scope_stats/scope_stats.jsonl'",
+                   fixture_dir, dir, TL_TEST_SOURCE_DIR, corpus, fixture_dir, dir);
+    assert_int_equal(system(command), 0);
+}
+
+static int setup(void **state)
+{
+    if (fixture_setup(state) != 0)
+        return -1;
+    record("run", "nested.jsonl");
+    record("stopped", "fatal.jsonl");
+    return 0;
+}
+
+static void the_text(void **state)
+{
+    (void)state;
+    expect(0, "scope run");
+    assert_string_equal(message, "");
+    golden_is(output, "scope/nested.txt");
+    expect(0, "scope run --sites 1");
+    golden_is(output, "scope/one_site.txt");
+    expect(0, "scope stopped");
+    golden_is(output, "scope/fatal.txt");
+    expect(0, "scope --help");
+    golden_is(output, "scope/help.txt");
+}
+
+static void for_machines(void **state)
+{
+    (void)state;
+    expect(0, "scope run --json");
+    golden_is(output, "scope/nested.json");
+    expect(0, "scope stopped --json");
+    golden_is(output, "scope/fatal.json");
+}
+
+static void every_way_to_name_it(void **state)
+{
+    const char *words[] = {"scope run/", "scope run/scope_stats", "scope run/scope_stats/scope_stats.jsonl",
+                           "scope ./run", NULL};
+    char *first;
+
+    (void)state;
+    expect(0, "scope run");
+    first = strdup(strchr(output, '\n'));
+    for (int i = 0; words[i] != NULL; i++) {
+        expect(0, words[i]);
+        assert_string_equal(strchr(output, '\n'), first);
+    }
+    free(first);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    refuses("scope nowhere", "nowhere");
+    assert_int_equal(mkdir(fixture_path("empty"), 0777), 0);
+    refuses("scope empty", "tasklens run PROGRAM --enable-scope-stats");
+    refuses("scope run --json --html", "--html and -o write a page: they take no --json");
+    refuses("scope run --sites x", "--sites");
+    refuses("scope run -o nowhere/x.html", "nowhere/x.html: cannot create");
+    assert_int_equal(mkdir(fixture_path("bad"), 0777), 0);
+    fixture_write_text("bad/scope_stats.jsonl", "{\"version\": 6}\n");
+    refuses("scope bad", "bad/scope_stats.jsonl, line 1: field 'fatal': missing");
+    fixture_write_text("bad/scope_stats.jsonl", "{\"version\": 6");
+    refuses("scope bad", "bad/scope_stats.jsonl, line 1: ");
+}
+
+/* One file that asks for nothing else. */
+static void the_page(void **state)
+{
+    char *page;
+    size_t size;
+
+    (void)state;
+    expect(0, "scope run --html");
+    assert_string_equal(output, "run/scope_stats/scope.html\n");
+    page = fixture_read("run/scope_stats/scope.html", &size);
+    assert_true(size > 150000); /* d3 is in it */
+    assert_non_null(strstr(page, "\"layers/attention.c:44\""));
+    assert_non_null(strstr(page, "--task-window 4 --heap-bytes 192K --dep-pool 6"));
+    assert_null(strstr(page, " src="));
+    assert_null(strstr(page, "<link"));
+    free(page);
+    expect(0, "scope stopped -o page.html");
+    assert_string_equal(output, "page.html\n");
+    page = fixture_read("page.html", NULL);
+    assert_non_null(strstr(page, "fatal: the run ended abnormally"));
+    free(page);
+}
+
+/* What other runtimes wrote. */
+static void the_samples(void **state)
+{
+    static const struct {
+        const char *name, *part;
+    } samples[] = {
+        {"hbg-a2a3sim-edge-sources", "No scope began or ended in this run"},
+        {"tmr-a2a3sim-mix", "--task-window 4 --heap-bytes 1K --dep-pool 3"},
+        {"tmr-a2a3sim-vector", "--task-window 4 --heap-bytes 192K --dep-pool 7"},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+        char name[200], words[1200];
+        const char *path;
+
+        (void)snprintf(name, sizeof(name), "samples/%s", samples[i].name);
+        path = fixture_shared(name);
+        if (path == NULL)
+            skip();
+        (void)snprintf(words, sizeof(words), "scope '%s'", path);
+        expect(0, words);
+        if (strstr(output, samples[i].part) == NULL)
+            fail_msg("%s: no \"%s\" in: %s", name, samples[i].part, output);
+        (void)snprintf(words, sizeof(words), "scope '%s' -o sample.html", path);
+        expect(0, words);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_text), cmocka_unit_test(for_machines), cmocka_unit_test(every_way_to_name_it),
+        cmocka_unit_test(refusals), cmocka_unit_test(the_page),     cmocka_unit_test(the_samples),
+    };
+
+    return cmocka_run_group_tests(tests, setup, fixture_teardown);
+}

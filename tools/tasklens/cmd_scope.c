@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tasklens scope: how full the rings were, and which sizes would have been enough. */
+#include <stdio.h>
+
+#include "analysis/scope_view.h"
+#include "artifact/file_out.h"
+#include "cmd.h"
+#include "find.h"
+#include "opts.h"
+
+#define COMMAND "scope"
+#define PAGE_NAME "scope.html"
+
+struct scope {
+    const char *word; /* as given; NULL: none */
+    const char *out;  /* file of the page; NULL: in the recording */
+    int64_t sites;
+    bool json, html, out_given;
+};
+
+static int parse(struct scope *s, int argc, char **argv)
+{
+    const struct tl_opt table[] = {
+        {.name = "html",
+         .kind = TL_OPT_FLAG,
+         .target = &s->html,
+         .help = "write a page with charts, scope.html, to the recording"},
+        {.letter = 'o',
+         .name = "output",
+         .kind = TL_OPT_TEXT,
+         .target = &s->out,
+         .given = &s->out_given,
+         .value = "FILE",
+         .help = "the same to FILE"},
+        {.name = "sites",
+         .kind = TL_OPT_NUMBER,
+         .target = &s->sites,
+         .max = INT32_MAX,
+         .value = "N",
+         .help = "lines of the list of sites, 20 if not said"},
+        {.name = "json", .kind = TL_OPT_FLAG, .target = &s->json, .help = "for machines: every ring, site and scope"},
+    };
+    const struct tl_opts opts = {
+        .command = COMMAND,
+        .synopsis = "[DIR] [OPTION]...",
+        .about = "Shows how full the rings of a run were, which scopes filled them, and the smallest sizes to set.\n"
+                 "DIR is the run's directory, its scope_stats/, or scope_stats.jsonl; without it, the newest in "
+                 "outputs/.",
+        .table = table,
+        .count = sizeof(table) / sizeof(table[0]),
+        .max_words = 1,
+    };
+    size_t words = 0;
+    int code = tl__opts_parse(&opts, argc, argv, &s->word, &words);
+
+    if (code != TL_OPTS_GO_ON)
+        return code;
+    if (words == 0)
+        s->word = NULL;
+    s->html = s->html || s->out_given;
+    if (s->html && s->json)
+        return tl__cmd_fail(COMMAND, "--html and -o write a page: they take no --json");
+    return code;
+}
+
+static int to_stdout(void *ctx, const void *bytes, size_t n)
+{
+    (void)ctx;
+    return fwrite(bytes, 1, n, stdout) == n ? 0 : TL_EIO;
+}
+
+static int page_to_stdout(void *ctx, const char *bytes, size_t n)
+{
+    return to_stdout(ctx, bytes, n);
+}
+
+static int show(const struct scope *s, const struct tl_scope_view *view)
+{
+    struct tl_page page;
+    struct tl_json json;
+    int code, end;
+
+    if (s->json) {
+        tl__json_init(&json, to_stdout, NULL);
+        tl__scope_json(&json, view);
+        code = tl__json_finish(&json);
+    } else {
+        tl__page_init(&page, page_to_stdout, NULL);
+        code = tl__scope_text(&page, view);
+        end = tl__page_end(&page);
+        tl__page_fini(&page);
+        code = code != 0 ? code : end;
+    }
+    end = tl__cmd_finish(COMMAND);
+    if (end == TL_EXIT_OK && code != 0)
+        return tl__cmd_fail(COMMAND, "%s: %s", view->dir, tl_strerror(code));
+    return end;
+}
+
+static int page_to_file(void *ctx, const char *bytes, size_t n)
+{
+    struct tl_out *out = ctx;
+
+    tl__out_bytes(out, bytes, n);
+    return out->error;
+}
+
+static int write_page(const struct scope *s, const struct tl_scope_view *view)
+{
+    struct tl_error error = {0};
+    struct tl_page page;
+    struct tl_out out;
+    int code, end;
+
+    code = s->out != NULL ? tl__out_open(&out, s->out, &error) : tl__out_open_in(&out, view->dir, PAGE_NAME, &error);
+    if (code != 0)
+        return tl__cmd_fail(COMMAND, "%s%s", error.msg, s->out == NULL ? "; -o FILE writes it elsewhere" : "");
+    tl__page_init(&page, page_to_file, &out);
+    code = tl__scope_html(&page, view);
+    end = tl__page_end(&page);
+    tl__page_fini(&page);
+    code = code != 0 ? code : end;
+    if (code != 0) {
+        tl__out_abort(&out);
+        return tl__cmd_fail(COMMAND, "%s: cannot write: %s", out.path, tl_strerror(code));
+    }
+    if (tl__out_commit(&out, &error) != 0)
+        return tl__cmd_fail(COMMAND, "%s", error.msg);
+    printf("%s\n", out.path);
+    return tl__cmd_finish(COMMAND);
+}
+
+static int open_and_show(const struct scope *s, const char *dir)
+{
+    struct tl_scope_stats stats;
+    struct tl_scope_usage usage;
+    struct tl_error error = {0};
+    char path[4200];
+    int code;
+
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, TL_SCOPE_NAME) >= sizeof(path))
+        return tl__cmd_fail(COMMAND, "%.200s...: the path is too long", dir);
+    if (tl__scope_stats_read(path, &stats, &error) != 0)
+        return tl__cmd_fail(COMMAND, "%s", error.msg);
+    if (tl__scope_usage(&stats, &usage) == 0) {
+        const struct tl_scope_view view = {.usage = &usage, .dir = dir, .sites_shown = (uint64_t)s->sites};
+
+        code = s->html ? write_page(s, &view) : show(s, &view);
+        tl__scope_usage_fini(&usage);
+    } else {
+        code = tl__cmd_fail(COMMAND, "%s: out of memory", path);
+    }
+    tl__scope_stats_fini(&stats);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    const struct tl_artifact artifact = {TL_SCOPE_NAME, "--enable-scope-stats"};
+    struct scope s = {.sites = TL_SCOPE_SITES_SHOWN};
+    struct tl_found found;
+    int code = parse(&s, argc, argv);
+
+    if (code != TL_OPTS_GO_ON)
+        return code;
+    code = tl__find_recording(COMMAND, s.word, &artifact, &found);
+    if (code != 0)
+        return code;
+    tl__found_mention(COMMAND, &found);
+    code = open_and_show(&s, found.path);
+    tl__found_fini(&found);
+    return code;
+}
+
+const struct tl_cmd tl__cmd_scope = {
+    .name = COMMAND,
+    .summary = "Show how full the rings were, and which sizes are enough",
+    .run = run,
+};
