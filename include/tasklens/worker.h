@@ -2,8 +2,8 @@
 /*
  * The host's side: a worker owns one (simulated) chip and runs programs on it.
  *
- * Threads: a worker may be used from any thread, by one at a time; tl_worker_submit and
- * tl_worker_wait may be called from different threads. Errors: negative codes; details in struct tl_error.
+ * Threads: tl_worker_submit, tl_worker_wait, tl_worker_run, tl_worker_capture_begin and _end may be called from several
+ * threads at once, a run's wait by one; the other calls by one at a time, while none of those is under way. Errors: negative codes; details in struct tl_error.
  */
 #ifndef TASKLENS_WORKER_H
 #define TASKLENS_WORKER_H
@@ -29,6 +29,7 @@ struct tl_worker_opts {
     uint64_t memory_bytes;     /* of the device; 0: 16 GiB, sparse */
     unsigned sim_threads;      /* 0: the CPUs */
     unsigned dfx_threads;      /* service threads of the collectors, beside the writer; 0: 1 */
+    unsigned depth;            /* runs submitted and not ended that the worker takes before submit waits; 0: 2 */
 };
 #ifdef __cplusplus
 static inline struct tl_worker_opts tl__worker_opts_init()
@@ -123,8 +124,11 @@ const struct tl_program *tl_loaded_program(const struct tl_loaded *loaded);
 
 /*
  * Starts a run. `tensors` (descriptors copied, data borrowed until waited for), `params` and the configuration copied.
- * An earlier run that was not waited for yet is first run to its end, and is exported by its own wait, while this one
- * runs. TL_EBUSY: that run failed, wait for it first. TL_ENOMEM: the message has the exact shortfall of device memory.
+ * While an earlier run is on the device this one is prepared behind it, and launched when that one ends, by whichever
+ * call sees it end first: submit, or a wait for any run. Exports go on beside the device's work. Beyond the worker's
+ * depth, and where this run needs what an earlier one still has (other sizes of pools or heaps, the same directory),
+ * submit waits for that one. TL_EPOISONED: a run left a kernel that never returns, the message names it. TL_ENOMEM: the
+ * message has the exact shortfall of device memory.
  */
 int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
                      uint32_t n_tensors, const int64_t *params, uint32_t n_params, const struct tl_run_config *config,
@@ -132,6 +136,12 @@ int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, const struc
 /* Waits for the run's end, exports, frees `run`. The result is filled as far as known on failure too; a failed run
  * exports like a good one. TL_ECRASH, TL_EHANG, TL_EDEVICE, ...: of the run; TL_ELOST, TL_EIO, ...: of its recording. */
 int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run_result *result, struct tl_error *reterr);
+/*
+ * Windows: between end and the next begin runs are submitted with every diagnostic off, whatever their configuration
+ * says. A worker starts inside one. Runs submitted before are not touched.
+ */
+void tl_worker_capture_begin(struct tl_worker *w);
+void tl_worker_capture_end(struct tl_worker *w);
 /* submit and wait in one. */
 int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
                   uint32_t n_tensors, const int64_t *params, uint32_t n_params, const struct tl_run_config *config,

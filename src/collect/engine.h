@@ -61,6 +61,9 @@ void tl__engine_abandon(struct tl_engine *e, uint32_t epoch);
 int tl__engine_quiesce(struct tl_engine *e, uint32_t epoch, uint64_t deadline_ns);
 /* The device is dead or stopped for good: takes what its memory still holds. TL_ECORRUPT if that was impossible. */
 int tl__engine_reconcile(struct tl_engine *e, uint32_t epoch, struct tl_error *reterr);
+/* Whether a device that died or was stopped has spoilt the pools: the next begin builds them anew, and a run that was
+ * begun and not launched must begin again. */
+bool tl__engine_broken(const struct tl_engine *e);
 /* Optional, before export. Copied. */
 void tl__engine_outcome(struct tl_engine *e, uint32_t epoch, const struct tl_engine_outcome *outcome);
 /* Checks the counts against `expected` (by stream; UINT64_MAX: unknown; NULL: all unknown), writes the artifacts,

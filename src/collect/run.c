@@ -287,6 +287,11 @@ int tl__engine_reconcile(struct tl_engine *e, uint32_t epoch, struct tl_error *r
     return 0;
 }
 
+bool tl__engine_broken(const struct tl_engine *e)
+{
+    return tl_load_rlx(&e->broken) != 0; /* relaxed: looked at after a settled run */
+}
+
 void tl__engine_outcome(struct tl_engine *e, uint32_t epoch, const struct tl_engine_outcome *outcome)
 {
     struct tl_crun *run = tl__run_find(e, epoch);

@@ -10,9 +10,6 @@
 #include "base/log.h"
 #include "host/worker_impl.h"
 
-/* How long a failed run's lanes get to end by themselves before what they hold is taken from memory. */
-#define FAILED_QUIESCE_NS UINT64_C(10000000000)
-
 void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_submitted)
 {
     struct tl_chip *chip = run->worker->chip;
@@ -131,9 +128,10 @@ static void read_status(struct tl_run *run, bool at_rest)
     run->end.submitted = submitted;
 }
 
-static void settle(struct tl_run *run, enum tl_chip_event event, int code, const char *watchdog)
+void tl__run_end(struct tl_run *run, const struct tl_ending *ending)
 {
     struct tl_worker *w = run->worker;
+    const enum tl_chip_event event = ending->event;
 
     read_status(run, event != TL_CHIP_TIMEOUT);
     run->end.message[sizeof(run->end.message) - 1] = '\0';
@@ -141,94 +139,45 @@ static void settle(struct tl_run *run, enum tl_chip_event event, int code, const
     if (event == TL_CHIP_DEAD)
         settle_dead(run);
     else if (event != TL_CHIP_TIMEOUT)
-        settle_done(run, code);
+        settle_done(run, ending->code);
     else
-        settle_timeout(run, watchdog);
+        settle_timeout(run, ending->watchdog);
     tell_block(run->end.block);
     /* A kernel that hangs holds a thread of the chip: a process can be replaced, a thread cannot. */
     run->stuck = event == TL_CHIP_STUCK || run->code == TL_EHANG;
     if (run->stuck && w->opts.mode == TL_DEVICE_THREAD)
         w->poisoned_epoch = run->epoch;
-    run->settled = true;
-    w->running = NULL;
+    run->stage = TL_RUN_SETTLED;
+}
+
+int tl__run_await(struct tl_run *run, uint64_t deadline_ns, struct tl_ending *ret_ending)
+{
+    struct tl_worker *w = run->worker;
+
+    for (;;) {
+        uint64_t left = 0, now = tl__now_ns(), until;
+
+        *ret_ending = (struct tl_ending){.watchdog = due_watchdog(&w->timeouts, idle_ns(run), &left)};
+        until = left < TL_FOREVER - now ? now + left : TL_FOREVER;
+        ret_ending->event = tl__chip_wait(w->chip,
+                                          ret_ending->watchdog != NULL ? now
+                                          : until < deadline_ns        ? until
+                                                                       : deadline_ns,
+                                          &ret_ending->code);
+        if (ret_ending->event != TL_CHIP_TIMEOUT || ret_ending->watchdog != NULL)
+            return 0;
+        if (tl__now_ns() >= deadline_ns)
+            return TL_ETIMEDOUT;
+    }
 }
 
 int tl__run_settle(struct tl_run *run, uint64_t deadline_ns)
 {
-    struct tl_worker *w = run->worker;
-
-    while (!run->settled) {
-        uint64_t left = 0, now = tl__now_ns(), until;
-        const char *watchdog = due_watchdog(&w->timeouts, idle_ns(run), &left);
-        enum tl_chip_event event;
-        int code = 0;
-
-        until = left < TL_FOREVER - now ? now + left : TL_FOREVER;
-        event = tl__chip_wait(w->chip, watchdog != NULL ? now : until < deadline_ns ? until : deadline_ns, &code);
-        if (event != TL_CHIP_TIMEOUT || watchdog != NULL)
-            settle(run, event, code, watchdog);
-        else if (tl__now_ns() >= deadline_ns)
-            return TL_ETIMEDOUT;
-    }
-    return 0;
-}
-
-/* ---- The recording ---- */
-
-/* Brings in what the lanes hold. After a good run each lane ends by its mark, however slow the disk is; after a failed
- * one a lane may have lost its owner, and then the device is stopped and its memory read. */
-static int collect(struct tl_run *run, struct tl_error *reterr)
-{
-    struct tl_worker *w = run->worker;
     int rc;
 
-    /* What a watchdog stopped will not end its lanes by itself. */
-    if (!run->dead && run->code != TL_ETIMEDOUT) {
-        rc = tl__engine_quiesce(w->engine, run->epoch, run->code == 0 ? TL_FOREVER : tl__now_ns() + FAILED_QUIESCE_NS);
-        if (rc != TL_ETIMEDOUT)
-            return rc == 0 ? 0 : tl__fail(reterr, rc, "the recording did not end: %s", tl_strerror(rc));
-        if (tl__chip_kill(w->chip) != 0)
-            w->poisoned_epoch = run->epoch;
-    }
-    return tl__engine_reconcile(w->engine, run->epoch, reterr);
-}
-
-int tl__run_drain(struct tl_run *run, uint64_t deadline_ns)
-{
-    if (!run->settled || !run->recording || run->code != 0)
-        return 0;
-    return tl__engine_quiesce(run->worker->engine, run->epoch, deadline_ns) == TL_ETIMEDOUT ? TL_ETIMEDOUT : 0;
-}
-
-static int end_recording(struct tl_run *run, struct tl_run_result *result, struct tl_error *reterr)
-{
-    struct tl_worker *w = run->worker;
-    struct tl_error collect_error = {0};
-    int collected = collect(run, &collect_error), rc;
-    struct tl_engine_outcome outcome = {
-        .status = run->code != 0 ? tl_errname(run->code) : "ok",
-        .tasks = run->end.retired,
-        .wall_ns = run->end.wall_ns,
-        .parked_ns = run->end.parked_ns,
-    };
-
-    if (run->end.refused != 0) { /* nothing was run: nothing to tell */
-        tl__engine_abandon(w->engine, run->epoch);
-        tl__object_unkeep(&run->loaded->object, run->prefix);
-        run->recording = false;
-        return 0;
-    }
-    memcpy(outcome.clock, run->end.clock, sizeof(outcome.clock));
-    memcpy(outcome.record_ps, run->end.record_ps, sizeof(outcome.record_ps));
-    tl__engine_outcome(w->engine, run->epoch, &outcome);
-    rc = tl__engine_export(w->engine, run->epoch, run->code == 0 ? run->end.expected : NULL, result, reterr);
-    (void)snprintf(result->artifacts, sizeof(result->artifacts), "%s", run->prefix);
-    run->recording = false;
-    if (collected != 0) {
-        if (reterr != NULL)
-            *reterr = collect_error;
-        rc = collected;
-    }
+    tl__lock(&run->worker->lock);
+    rc = tl__queue_settle(run, deadline_ns);
+    tl__unlock(&run->worker->lock);
     return rc;
 }
 
@@ -264,17 +213,10 @@ void tl__run_free(struct tl_run *run)
     tl__free(run);
 }
 
-TL_API int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run_result *result,
-                          struct tl_error *reterr)
+void tl__run_finish(struct tl_run *run)
 {
-    struct tl_run_result unused;
-    struct tl_error record_error = {0};
-    int code;
+    struct tl_run_result *result = &run->result;
 
-    if (result == NULL)
-        result = &unused;
-    memset(result, 0, sizeof(*result));
-    (void)tl__run_settle(run, TL_FOREVER);
     result->tasks = run->end.retired;
     result->wall_ns = run->end.wall_ns;
     result->parked_ns = run->end.parked_ns;
@@ -282,15 +224,30 @@ TL_API int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run
         run->code = fetch_outputs(run, &run->error);
     result->run_code = run->code;
     if (run->recording)
-        result->record_code = end_recording(run, result, &record_error);
-    if (run->stuck) /* a kernel still holds a thread of the chip; the next submit starts a new one */
-        (void)tl__chip_kill(w->chip);
-    code = run->code != 0 ? run->code : result->record_code;
+        result->record_code = tl__recording_end(run, result, &run->record_error);
+    if (run->stuck) /* a kernel still holds a thread of the chip; the next launch starts a new one */
+        (void)tl__chip_kill(run->worker->chip);
+    run->stage = TL_RUN_FINISHED;
+}
+
+TL_API int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run_result *result,
+                          struct tl_error *reterr)
+{
+    int code;
+
+    tl__lock(&w->lock);
+    (void)tl__queue_settle(run, TL_FOREVER);
+    if (run->stage != TL_RUN_FINISHED)
+        tl__run_finish(run);
+    if (result != NULL)
+        *result = run->result;
+    code = run->code != 0 ? run->code : run->result.record_code;
     if (code != 0 && reterr != NULL)
-        *reterr = run->code != 0 ? run->error : record_error;
-    if (run->code != 0 && result->record_code != 0)
-        tl_log_warn("the recording of the failed run is incomplete: %s", record_error.msg);
+        *reterr = run->code != 0 ? run->error : run->record_error;
+    if (run->code != 0 && run->result.record_code != 0)
+        tl_log_warn("the recording of the failed run is incomplete: %s", run->record_error.msg);
     tl__run_free(run);
+    tl__unlock(&w->lock);
     return code;
 }
 

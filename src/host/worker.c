@@ -8,6 +8,9 @@
 #include "base/env.h"
 #include "base/error.h"
 
+#define DEPTH_DEFAULT 2u
+#define DEPTH_MAX 4u /* as many recordings as are open at a time */
+
 /* Lists "a2a3sim, a5sim". */
 static void list_platforms(char *list, size_t size)
 {
@@ -122,6 +125,12 @@ TL_API int tl_worker_open(const struct tl_worker_opts *opts, struct tl_worker **
         rc = find_transport(w, reterr);
     if (rc != 0)
         goto fail;
+    if (w->opts.depth == 0)
+        w->opts.depth = DEPTH_DEFAULT;
+    if (w->opts.depth > DEPTH_MAX) {
+        rc = tl__fail(reterr, TL_ERANGE, "a worker takes 1 to %u runs at a time, not %u", DEPTH_MAX, w->opts.depth);
+        goto fail;
+    }
     (void)snprintf(w->platform, sizeof(w->platform), "%s", w->opts.platform);
     w->timeouts = tl__timeouts_read(false, NULL, NULL);
     chip.arch = w->arch;
@@ -148,6 +157,7 @@ TL_API void tl_worker_close(struct tl_worker *w)
 
     if (w == NULL)
         return;
+    w->closing = true;
     if (w->poisoned_epoch == 0 && w->running != NULL && w->opts.mode == TL_DEVICE_THREAD)
         (void)tl__run_settle(w->running, TL_FOREVER); /* a thread cannot be stopped, only waited for */
     if (w->poisoned_epoch == 0 && w->running != NULL)

@@ -8,6 +8,7 @@
 #include <tasklens/worker.h>
 
 #include "collect/engine.h"
+#include "collect/lock.h"
 #include "host/loader.h"
 #include "host/timeouts.h"
 #include "sim/chip.h"
@@ -20,11 +21,21 @@ struct tl_loaded {
     struct tl_loaded *next;
 };
 
-/* One run, from submit to the end of wait. */
+enum tl_run_stage {
+    TL_RUN_UNREADY,  /* in submit */
+    TL_RUN_PREPARED, /* may be launched */
+    TL_RUN_LAUNCHED,
+    TL_RUN_SETTLED,  /* the device is done with it */
+    TL_RUN_FINISHED, /* outputs fetched, recording written: only its result is left */
+};
+
+/* One run, from submit to the end of wait. guard: worker->lock, but for what the launched run's driver reads. */
 struct tl_run {
     struct tl_worker *worker;
     struct tl_loaded *loaded;
-    uint32_t epoch;
+    uint32_t epoch; /* of its recording, and of its launch */
+    enum tl_run_stage stage;
+    struct tl_launch args;
     struct tl_run_config config; /* its strings are the fields below */
     char prefix[1024], case_name[64], program_hash[24];
     bool recording;
@@ -36,16 +47,29 @@ struct tl_run {
     /* The host's watchdog. */
     uint64_t seen_progress, idle_from_ns, idle_parked_ns;
     /* How the device ended it. */
-    bool settled;
     bool dead;  /* the chip is gone, what it left is to be reconciled */
     bool stuck; /* a kernel did not come back, the chip is of no more use */
     int code;
     struct tl_error error; /* of the run; code 0: none */
     struct tl_run_status end;
-    struct tl_run *next;
+    struct tl_run_result result;
+    struct tl_error record_error;
+    struct tl_run *next; /* submitted after it */
+};
+
+/* How the device's part of a run ended. */
+struct tl_ending {
+    enum tl_chip_event event;
+    int code;             /* of the chip's answer */
+    const char *watchdog; /* the host's, with TL_CHIP_TIMEOUT */
 };
 
 struct tl_worker {
+    struct tl_lock lock;
+    tl_au32 changes; /* X1: counts changes of runs' stages; sleepers park on it */
+    bool driven;     /* guard: lock, as everything below; a thread waits for the device */
+    bool closing;    /* nothing more is launched */
+    bool capture_off;
     struct tl_worker_opts opts;
     const struct tl_arch *arch;
     enum tl_transport_kind transport_kind;
@@ -57,7 +81,7 @@ struct tl_worker {
     struct tl_engine *engine;    /* NULL until the first run with a diagnostic on */
     struct tl_error alloc_error; /* of the transport's last failed allocation */
     struct tl_loaded *loaded;
-    struct tl_run *runs;    /* not waited for yet */
+    struct tl_run *runs;    /* not waited for yet, oldest first */
     struct tl_run *running; /* on the device; NULL: none */
     uint64_t heap[TL_RINGS], heap_bytes[TL_RINGS];
     uint32_t epoch;          /* of the last run */
@@ -66,6 +90,36 @@ struct tl_worker {
 
 /* Brings a dead chip back with its programs. 0, or the chip's error. */
 int tl__worker_revive(struct tl_worker *w, struct tl_error *reterr);
+/* Whether any diagnostic is on. */
+bool tl__run_records(const struct tl_run_config *config);
+
+/* place.c. Device memory of the run: heaps, tensors with their data, launch, status, parameters. */
+int tl__place(struct tl_run *run, const struct tl_chip_rings *rings, const int64_t *params, struct tl_error *reterr);
+/* Whether the heaps that are there are those that the run asks for. */
+bool tl__heaps_fit(const struct tl_worker *w, const struct tl_run_config *config, const struct tl_chip_rings *rings);
+
+/* recording.c. Under the lock. begin: sets run->epoch and args.dfx; TL_EBUSY: another run must be exported first. */
+int tl__recording_begin(struct tl_run *run, struct tl_error *reterr);
+void tl__recording_abandon(struct tl_run *run);
+int tl__recording_end(struct tl_run *run, struct tl_run_result *result, struct tl_error *reterr);
+
+/* queue.c. Under the lock, which they open while they wait. */
+void tl__queue_enter(struct tl_run *run);
+/* Launches the first prepared run if the device is free. */
+void tl__queue_start(struct tl_worker *w);
+/* Until at most so many runs are prepared or on the device. */
+void tl__queue_make_room(struct tl_worker *w, unsigned most);
+/* Begins the run's recording, once those that stand in its way are exported. */
+int tl__queue_bind(struct tl_run *run, struct tl_error *reterr);
+/* Until the run is settled: 0, or TL_ETIMEDOUT. */
+int tl__queue_settle(struct tl_run *run, uint64_t deadline_ns);
+
+/* wait.c. The device's part, without the lock: 0, or TL_ETIMEDOUT. */
+int tl__run_await(struct tl_run *run, uint64_t deadline_ns, struct tl_ending *ret_ending);
+/* Then, under the lock: what came of it; and outputs and recording into run->result. */
+void tl__run_end(struct tl_run *run, const struct tl_ending *ending);
+void tl__run_finish(struct tl_run *run);
+
 /* Waits until the device is done with the run, or until `deadline_ns`: TL_ETIMEDOUT. 0 says nothing of how it ended. */
 int tl__run_settle(struct tl_run *run, uint64_t deadline_ns);
 /* Waits until the recording of a settled, good run has arrived: TL_ETIMEDOUT at the deadline. 0 where there is nothing to

@@ -312,18 +312,26 @@ static void a_worker_outlives_its_chip(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        char dir[16];
+        char dir[16], beside[16];
         struct tl_run_config config;
 
         (void)snprintf(dir, sizeof(dir), "outlive-%d", i);
         config = config_for(2, dir);
         assert_int_equal(tl_worker_submit(w, crash, crash_tensors, 2, crash_params, 1, &config, &run, NULL), 0);
-        config = config_for(0, NULL);
-        assert_int_equal(tl_worker_submit(w, add, add_tensors, 4, add_params_, 2, &config, &next, &err), TL_EBUSY);
+        (void)snprintf(beside, sizeof(beside), "beside-%d", i);
+        config = config_for(2, beside);
+        z[0] = 0.0f;
+        assert_int_equal(tl_worker_submit(w, add, add_tensors, 4, add_params_, 2, &config, &next, &err), 0);
         assert_int_equal(tl_worker_wait(w, run, &result, &err), TL_ECRASH);
         assert_int_equal(result.run_code, TL_ECRASH);
         assert_true(result.records_collected >= 5);
         assert_string_equal(result.artifacts, fixture_path(dir));
+        /* The one behind it was prepared on the chip that died, and its recording begun in pools that went with it. */
+        assert_int_equal(tl_worker_wait(w, next, &result, &err), 0);
+        assert_int_equal(result.records_collected, 20);
+        assert_string_equal(result.artifacts, fixture_path(beside));
+        assert_true(z[0] == 6.0f && z[15] == 0.0f);
+        config = config_for(0, NULL);
         assert_int_equal(tl_worker_run(w, add, add_tensors, 4, add_params_, 2, &config, &result, &err), 0);
         assert_true(z[0] == 6.0f && z[15] == 0.0f);
     }
