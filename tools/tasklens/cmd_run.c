@@ -199,6 +199,17 @@ static int round_dir(struct tl_run_session *s, int64_t round, char *dir, size_t 
     return 0;
 }
 
+/* Opens and closes the recording of a series. */
+static void move_window(struct tl_run_session *s, int64_t round)
+{
+    if (!s->o.has_window)
+        return;
+    if (round == s->o.window_first)
+        tl_worker_capture_begin(s->worker);
+    else if (round == 0 || round == s->o.window_last + 1)
+        tl_worker_capture_end(s->worker);
+}
+
 /* One round. 0, or the exit code that ends the command. */
 static int run_round(struct tl_run_session *s, int64_t round)
 {
@@ -211,6 +222,7 @@ static int run_round(struct tl_run_session *s, int64_t round)
 
     if (rc != 0)
         return rc;
+    move_window(s, round);
     config.output_prefix = s->o.recording ? dir : NULL;
     config.case_name = s->case_name;
     if (round > 0)

@@ -71,6 +71,23 @@ static int call_arg(void *target, const char *value, char *ret_problem, size_t p
     return TL_EINVAL;
 }
 
+/* "A:B", rounds counted from 0. */
+static int call_window(void *target, const char *value, char *ret_problem, size_t problem_bytes)
+{
+    struct tl_run_options *o = ((struct raw *)target)->o;
+    char *first = (char *)(uintptr_t)value, *colon = strchr(first, ':'); /* a word of argv, which is ours to cut */
+
+    if (colon != NULL)
+        *colon = '\0';
+    if (colon == NULL || tl__opts_number(first, &o->window_first) != 0 ||
+        tl__opts_number(colon + 1, &o->window_last) != 0 || o->window_first < 0 || o->window_last < o->window_first) {
+        (void)snprintf(ret_problem, problem_bytes, "takes A:B, the first and the last round to record, from 0");
+        return TL_EINVAL;
+    }
+    o->has_window = true;
+    return 0;
+}
+
 /* "64K", "16M", "2G" or plain bytes; 1 to 2^46. */
 static int parse_bytes(const char *text, uint64_t *ret_bytes)
 {
@@ -176,6 +193,11 @@ static int interpret(struct raw *raw)
                               "use that, the values are the same\n");
     }
     o->recording = raw->dump_args > 0 || raw->swimlane > 0 || raw->pmu > 0 || raw->dep_gen || raw->scope_stats;
+    if (o->has_window && o->window_last >= o->rounds)
+        return tl__cmd_fail(COMMAND, "--window %" PRId64 ":%" PRId64 " needs --rounds %" PRId64 " or more",
+                            o->window_first, o->window_last, o->window_last + 1);
+    if (o->has_window && !o->recording)
+        return tl__cmd_fail(COMMAND, "--window says which rounds to record, and nothing is recorded: add --dump-args 2");
     if (!TASKLENS_DFX && o->recording)
         return tl__cmd_fail(COMMAND, "this build records nothing; %s needs one with -DTASKLENS_DFX=ON",
                             raw->dump_args > 0  ? "--dump-args"
@@ -221,6 +243,7 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
         {0, "case", TL_OPT_TEXT, &o->case_name, "NAME", "case of the program; `list` shows them", .hidden = false},
         {0, "rounds", TL_OPT_NUMBER, &o->rounds, "N", "runs on one worker, recordings in round0/, round1/, ...",
          .min = 1, .max = 1000000},
+        {0, "window", TL_OPT_CALL, &raw, "A:B", "record only rounds A to B", .call = call_window},
         {0, "set", TL_OPT_CALL, &raw, "NAME=N", "a parameter of the program", .call = call_set},
         {0, "arg", TL_OPT_CALL, &raw, "NAME=FILE", "an input from a .npy file", .call = call_arg},
         {0, "dump-args", TL_OPT_LEVEL, &raw.dump_args, "L",

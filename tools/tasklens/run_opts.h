@@ -14,6 +14,8 @@
 struct tl_run_options {
     const char *program, *case_name, *out;
     int64_t rounds;
+    bool has_window; /* only rounds window_first to window_last are recorded */
+    int64_t window_first, window_last;
     bool list_cases;
     struct tl_setting settings[TL_RUN_MAX_SETTINGS];
     uint32_t n_settings;

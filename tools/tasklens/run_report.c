@@ -180,7 +180,7 @@ void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, 
     printf("\n");
     if (result->run_code == 0)
         check_outputs(s);
-    if (s->o.recording)
+    if (s->o.recording && result->artifacts[0] != '\0') /* else it lies outside the window */
         print_recording(s, dir, result);
     s->recorded = s->recorded || result->records_collected > 0;
 }
