@@ -166,6 +166,7 @@ static int set(const struct tl_opts *opts, const struct tl_opt *o, const char *v
     case TL_OPT_CHOICE:
     case TL_OPT_CHOICE_OR_BARE:
         return set_choice(opts, o, value);
+    case TL_OPT_PAIR:
     case TL_OPT_CALL:
         break;
     }
@@ -253,6 +254,9 @@ int tl__opts_parse(const struct tl_opts *opts, int argc, char **argv, const char
             optind += value != NULL;
         }
         r = set(opts, o, value);
+        if (r == 0 && o->kind == TL_OPT_PAIR)
+            r = argv[optind] != NULL ? set(opts, o, argv[optind++])
+                                     : tl__cmd_fail(opts->command, "--%s needs two values: %s", o->name, o->value);
         if (r != 0)
             return r;
     }

@@ -17,6 +17,7 @@ enum tl_opt_kind {
     TL_OPT_TEXT,   /* *(const char **)target */
     TL_OPT_CHOICE, /* one of `choices`; *(int *)target = its position */
     TL_OPT_CHOICE_OR_BARE, /* the same, optional: without one of them it is `bare` */
+    TL_OPT_PAIR,           /* two values: call(target, value) for the first, then for the second */
     TL_OPT_CALL,           /* call(target, value): 0, or negative after filling *ret_problem; may come several times */
 };
 
