@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `tasklens deps` as a user meets it: its text against tests/golden/deps/ (TL_UPDATE_GOLDEN=1 rewrites it), its
+ * messages and exit codes.
+ */
+#include "scene/cli.h"
+#include "scene/deps_recording.h"
+#include "scene/golden.h"
+
+/* Bad input: one line on stderr that holds `part`, nothing on stdout, exit code 2. */
+static void refuses(const char *words, const char *part)
+{
+    expect(2, words);
+    if (strstr(message, part) == NULL)
+        fail_msg("tasklens %s: no \"%s\" in: %s", words, part, message);
+    assert_string_equal(output, "");
+    assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1);
+    assert_int_equal(strncmp(message, "tasklens deps: ", 15), 0);
+}
+
+/* The graph of a file that only says who feeds whom. */
+static void write_edges(const char *dir, unsigned tasks, const unsigned (*edges)[2], unsigned count)
+{
+    struct tl_deps_task list[64] = {0};
+    struct tl_deps_edge between[64] = {0};
+
+    for (unsigned i = 0; i < tasks; i++)
+        list[i] = (struct tl_deps_task){.task_id = i, .kernel_ids = {0, -1, -1}, .block_num = 1};
+    for (unsigned i = 0; i < count; i++)
+        between[i] =
+            (struct tl_deps_edge){.pred = edges[i][0], .succ = edges[i][1], .arg = -1, .source = TL_DEPS_EXPLICIT};
+    fixture_save_deps(dir, &(struct tl_deps){.tasks = list, .edges = between, .n_tasks = tasks, .n_edges = count});
+}
+
+static int setup(void **state)
+{
+    if (fixture_setup(state) != 0)
+        return -1;
+    fixture_deps("run");
+    return 0;
+}
+
+static void golden(const char *words, const char *name)
+{
+    char path[100];
+
+    expect(0, words);
+    assert_string_equal(message, "");
+    (void)snprintf(path, sizeof(path), "deps/%s", name);
+    golden_is(output, path);
+}
+
+static void summary(void **state)
+{
+    (void)state;
+    golden("deps run", "summary.txt");
+    golden("deps run --json", "summary.json");
+    golden("deps run/", "summary.txt");
+    golden("deps run/deps.json", "summary.txt");
+}
+
+static void one_task(void **state)
+{
+    char *first;
+
+    (void)state;
+    golden("deps run -t r1t0", "task.txt");
+    golden("deps run -t r1t0 --json", "task.json");
+    expect(0, "deps run -t 4294967296");
+    first = strdup(output);
+    expect(0, "deps --task=0x100000000 run");
+    assert_string_equal(output, first);
+    free(first);
+    golden("deps run -t 1", "task_out.txt");
+    golden("deps run -t 2", "task_skipped.txt");
+    golden("deps run -t r1t1", "task_loose.txt");
+    golden("deps run -t 0", "task_alone.txt");
+    golden("deps run -t r1t0 --limit 2", "task_limit.txt");
+    golden("deps run -t r1t0 --kernel MATMUL", "task_kernel.txt");
+    golden("deps run -t 1 --tensor 0x7f0010000000", "task_tensor.txt");
+}
+
+static void trees(void **state)
+{
+    (void)state;
+    golden("deps run -t r1t1 --up 5", "up.txt");
+    golden("deps run -t 1 --down", "down.txt");
+    golden("deps run -t r1t0 --up 1 --down 1", "up_down.txt");
+    golden("deps run -t r1t0 --up 1 --down 1 --json", "up_down.json");
+    golden("deps run -t 0 --up --down", "up_down_none.txt");
+    fixture_grid("grid", 60, 6);
+    golden("deps grid -t 45 --up 4 --limit 5", "up_limit.txt");
+}
+
+static void ways(void **state)
+{
+    (void)state;
+    golden("deps run --path 1 r1t1", "path.txt");
+    golden("deps run --path 1 r1t1 --json", "path.json");
+    golden("deps --path r1t1 1 run", "path_back.txt");
+    golden("deps run --path=0 1", "path_none.txt");
+    golden("deps run --path 0 1 --json", "path_none.json");
+}
+
+static void lists(void **state)
+{
+    (void)state;
+    golden("deps run --kernel MATMUL", "kernel.txt");
+    golden("deps run --kernel 7", "kernel_id.txt");
+    golden("deps run --tensor 0x7f0010000010", "tensor.txt");
+    golden("deps run --tensor 0x7f0010000010 --kernel 1 --json", "tensor.json");
+}
+
+static void usage(void **state)
+{
+    (void)state;
+    expect(0, "deps --help");
+    golden_is(output, "deps/help.txt");
+    refuses("deps run -t x", "not \"x\"");
+    refuses("deps run -t 99", "no task r0t99; there are 5, first r0t0, last r1t1");
+    refuses("deps run -t 9", "task r0t9 is not listed, though 1 edges name it");
+    refuses("deps run --up 2", "-t TASK");
+    refuses("deps run -t 1 --up 0", "--up takes 1 to");
+    refuses("deps run --path 1", "--path needs two values: A B");
+    refuses("deps run --path", "--path needs a value");
+    refuses("deps run --path 1 x", "not \"x\"");
+    refuses("deps run --path 1 77", "no task r0t77");
+    refuses("deps run --path 1 2 -t 1", "--path");
+    refuses("deps run --kernel nothing", "there are MATMUL, add?and?more");
+    refuses("deps run --tensor 0x10", "no buffer begins at 0x10");
+    refuses("deps run --tensor here", "not \"here\"");
+    refuses("deps run -t 1 --up --kernel MATMUL", "not --up and --down");
+    refuses("deps nowhere", "nowhere: no such file");
+    assert_int_equal(mkdir(fixture_path("empty"), 0777), 0);
+    refuses("deps empty", "--enable-dep-gen");
+}
+
+static void bad_graphs(void **state)
+{
+    const unsigned circle[][2] = {{0, 1}, {1, 2}, {2, 1}, {2, 3}};
+    const unsigned loose[][2] = {{0, 8}, {9, 1}};
+
+    (void)state;
+    write_edges("circle", 4, circle, 4);
+    expect(0, "deps circle");
+    assert_string_equal(
+        message, "tasklens deps: circle: the tasks wait in a circle: r0t2 -> r0t1 -> r0t2; 3 could never start\n");
+    golden_is(output, "deps/circle.txt");
+    expect(0, "deps circle -t 3 --up 9");
+    golden_is(output, "deps/circle_up.txt");
+    expect(0, "deps circle --json");
+    golden_is(output, "deps/circle.json");
+    write_edges("loose", 2, loose, 2);
+    golden("deps loose", "loose.txt");
+    write_edges("none", 0, NULL, 0);
+    golden("deps none", "none.txt");
+    refuses("deps none -t 0", "the recording has none");
+
+    fixture_write_text("none/deps.json", "{\"tasks\": [");
+    refuses("deps none", "deps.json");
+    fixture_write_text("none/deps.json", "{\"tasks\": 3, \"tensors\": [], \"edges\": []}");
+    refuses("deps none", "tasks");
+    fixture_write_text("run/name_map_other.json", "{\"level\": 2, \"callable_id_to_name\": {\"0\": \"OTHER\"}}");
+    expect(0, "deps run");
+    assert_non_null(strstr(message, "without their names"));
+    assert_non_null(strstr(output, "func_0"));
+    assert_int_equal(unlink(fixture_path("run/name_map_other.json")), 0);
+}
+
+static void parallel(void **state)
+{
+    struct tl_deps_task list[2] = {{.task_id = 0, .block_num = 1, .kernel_ids = {0, -1, -1}},
+                                   {.task_id = 1, .block_num = 1, .kernel_ids = {0, -1, -1}}};
+    struct tl_deps_edge *edges = calloc(5000, sizeof(*edges));
+
+    (void)state;
+    assert_non_null(edges);
+    for (int i = 0; i < 5000; i++)
+        edges[i] = (struct tl_deps_edge){.succ = 1, .arg = -1, .source = TL_DEPS_EXPLICIT};
+    fixture_save_deps("parallel", &(struct tl_deps){.tasks = list, .edges = edges, .n_tasks = 2, .n_edges = 5000});
+    free(edges);
+    expect(0, "deps parallel");
+    assert_non_null(strstr(output, "5,000 edges between 1 pair of tasks"));
+    expect(0, "deps parallel -t 1");
+    assert_non_null(strstr(output, "fed by 1 task, by 5,000 edges\n"));
+    assert_non_null(strstr(output, "\n... 4,960 more edges; --limit 0 shows all\n"));
+    expect(0, "deps parallel -t 0 --down");
+    assert_non_null(strstr(output, "r0t1  func_0   explicit +4999 more\n"));
+}
+
+/* What answers at once on a small graph does so on a large one. */
+static void large(void **state)
+{
+    (void)state;
+    fixture_grid("large", 50000, 100);
+    expect(0, "deps large -t 30050");
+    assert_non_null(strstr(output, "fed by 2 tasks, by 2 edges"));
+    assert_non_null(strstr(output, "r0t29950  store"));
+    assert_non_null(strstr(output, "r0t29949  store"));
+    expect(0, "deps large -t 49999 --up 100000");
+    assert_non_null(strstr(output, " ...  "));
+    expect(0, "deps large --path 0 49999");
+    assert_non_null(strstr(output, "r0t0 to r0t49999: 499 edges"));
+    expect(0, "deps large");
+    assert_non_null(strstr(output, "500 levels; the widest, level 0, has 100 tasks"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(summary),    cmocka_unit_test(one_task), cmocka_unit_test(trees),
+        cmocka_unit_test(ways),       cmocka_unit_test(lists),    cmocka_unit_test(usage),
+        cmocka_unit_test(bad_graphs), cmocka_unit_test(parallel), cmocka_unit_test(large),
+    };
+
+    return cmocka_run_group_tests(tests, setup, fixture_teardown);
+}
