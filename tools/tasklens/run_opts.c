@@ -197,7 +197,8 @@ static int interpret(struct raw *raw)
         return tl__cmd_fail(COMMAND, "--window %" PRId64 ":%" PRId64 " needs --rounds %" PRId64 " or more",
                             o->window_first, o->window_last, o->window_last + 1);
     if (o->has_window && !o->recording)
-        return tl__cmd_fail(COMMAND, "--window says which rounds to record, and nothing is recorded: add --dump-args 2");
+        return tl__cmd_fail(COMMAND,
+                            "--window says which rounds to record, and nothing is recorded: add --dump-args 2");
     if (!TASKLENS_DFX && o->recording)
         return tl__cmd_fail(COMMAND, "this build records nothing; %s needs one with -DTASKLENS_DFX=ON",
                             raw->dump_args > 0  ? "--dump-args"

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "artifact/dfx_meta.h"
 #include "base/env.h"
@@ -167,6 +168,28 @@ void tl__report_head(const struct tl_run_session *s)
            s->o.config.runtime, s->o.worker.mode == TL_DEVICE_THREAD ? "thread" : "process of its own");
 }
 
+/* What opens what the run has written, in the order in which people ask. */
+static const struct {
+    const char *file, *command;
+} viewers[] = {
+    {"args_dump/args_dump.json", "dump"},
+    {"chip_swimlane_records.json", "swimlane"},
+    {"deps.json", "deps"},
+    {"pmu.csv", "pmu"},
+    {"scope_stats/scope_stats.jsonl", "scope"},
+};
+
+static void note_viewers(struct tl_run_session *s, const char *dir)
+{
+    char path[1200];
+
+    for (unsigned i = 0; i < sizeof(viewers) / sizeof(viewers[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, viewers[i].file);
+        if (access(path, F_OK) == 0)
+            s->viewers |= 1u << i;
+    }
+}
+
 void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, const struct tl_run_result *result)
 {
     char text[32];
@@ -182,16 +205,18 @@ void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, 
         check_outputs(s);
     if (s->o.recording && result->artifacts[0] != '\0') /* else it lies outside the window */
         print_recording(s, dir, result);
-    s->recorded = s->recorded || result->records_collected > 0;
+    if (result->artifacts[0] != '\0')
+        note_viewers(s, dir);
 }
 
 void tl__report_tail(const struct tl_run_session *s)
 {
     if (s->dir[0] == '\0')
         return;
-    if (s->recorded) {
-        label(s, "next");
-        printf("tasklens dump %s\n", s->dir);
-    }
+    for (unsigned i = 0, n = 0; i < sizeof(viewers) / sizeof(viewers[0]); i++)
+        if ((s->viewers >> i & 1u) != 0) {
+            label(s, n++ == 0 ? "next" : "");
+            printf("tasklens %s %s\n", viewers[i].command, s->dir);
+        }
     printf("%s\n", s->dir);
 }

@@ -22,8 +22,9 @@ struct tl_run_session {
     bool has_golden;
     char dir[1024]; /* of the recording; "" without one */
     /* Over all rounds. */
-    bool launched, recorded, differs, incomplete;
-    int exit_code; /* of a failed run; 0: none failed */
+    bool launched, differs, incomplete;
+    unsigned viewers; /* bit: a recording that the i-th of them opens was written */
+    int exit_code;    /* of a failed run; 0: none failed */
 };
 
 /* Program, case, platform. */
