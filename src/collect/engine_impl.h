@@ -198,6 +198,8 @@ struct tl_engine {
 /* Sizes for `config`; TL_ERANGE names the knob that is out of range. */
 int tl__shape_of(const struct tl_run_config *config, unsigned lanes, struct tl_shape *ret_shape,
                  struct tl_error *reterr);
+/* Lanes for these streams too, if there are numbers for them. */
+void tl__shape_add(struct tl_shape *shape, uint32_t streams);
 /* Builds the region for `shape`, dropping the old one. Every shard must be detached. */
 int tl__layout_build(struct tl_engine *e, const struct tl_shape *shape, struct tl_error *reterr);
 void tl__layout_drop(struct tl_engine *e);

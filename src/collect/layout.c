@@ -85,6 +85,20 @@ int tl__shape_of(const struct tl_run_config *config, unsigned lanes, struct tl_s
     return 0;
 }
 
+void tl__shape_add(struct tl_shape *shape, uint32_t streams)
+{
+    unsigned lanes = 0;
+
+    streams |= shape->streams;
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
+        if ((streams >> i & 1u) != 0)
+            lanes += tl__lanes_of(i, shape->schedulers);
+    if (lanes > TL_DFX_MAX_LANES)
+        return;
+    shape->streams = streams;
+    shape->n_lanes = lanes;
+}
+
 /* Where things stand in the region; offsets from its start. */
 struct places {
     uint64_t lanes, total;

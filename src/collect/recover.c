@@ -130,7 +130,8 @@ static void gather(struct recovered *rec, unsigned stream, const struct tl_run_c
     struct tl_stream_totals *t = &rec->totals[stream];
 
     s->level = tl__collector_at(stream)->level(config);
-    s->n_lanes = s->level != 0 ? tl__lanes_of(stream, rec->run->facts.schedulers) : 0;
+    s->n_lanes =
+        (rec->run->facts.lane_streams >> stream & 1u) != 0 ? tl__lanes_of(stream, rec->run->facts.schedulers) : 0;
     for (unsigned role = 0; role < s->n_lanes; role++)
         s->lanes[role] = *first_lane + role < TL_DFX_MAX_LANES ? rec->first[stream][*first_lane + role] : NULL;
     *first_lane += s->n_lanes;

@@ -79,6 +79,19 @@ static int journal_open(struct tl_engine *e, struct tl_crun *run, uint32_t epoch
     return tl__journal_create(run->dir, &j, &run->journal, reterr);
 }
 
+/* Lanes of streams that this run has off are over before it begins. Returns how many. */
+static uint32_t end_unused(const struct tl_engine *e, struct tl_crun *run)
+{
+    uint32_t n = 0;
+
+    memset(run->lanes, 0, e->n_lanes * sizeof(run->lanes[0]));
+    for (unsigned i = 0; i < e->n_lanes; i++) {
+        run->lanes[i].ended = run->levels[e->lanes[i].spec->stream] == 0;
+        n += run->lanes[i].ended;
+    }
+    return n;
+}
+
 /* Everything that describes the run, from zero. Only the parts that are used are touched. */
 static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engine_run *opts)
 {
@@ -101,6 +114,7 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
     memset(&run->outcome, 0, sizeof(run->outcome));
     run->facts = opts->facts;
     run->facts.schedulers = opts->lanes;
+    run->facts.lane_streams = e->shape.streams;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     run->start_unix_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
     run->bin_end = run->jobs_queued = 0;
@@ -114,23 +128,28 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
     tl_store_rlx(&run->first_write_ns, 0);
     tl_store_rlx(&run->busy_ns, 0);
     tl_store_rlx(&run->jobs_done, 0);
-    tl_store_rlx(&run->ends, 0u);
+    tl_store_rlx(&run->ends, end_unused(e, run));
     run->corrupt_code = 0;
     run->corrupt_what[0] = '\0';
     memset(run->slabs, 0, sizeof(run->slabs));
-    memset(run->lanes, 0, e->n_lanes * sizeof(run->lanes[0]));
 }
 
-static bool same_shape(const struct tl_shape *a, const struct tl_shape *b)
+/* Whether both ask for pools of the same sizes, whatever streams they are for. */
+static bool same_sizes(const struct tl_shape *a, const struct tl_shape *b)
 {
-    return a->schedulers == b->schedulers && a->n_lanes == b->n_lanes && a->records == b->records &&
-           a->buffers == b->buffers && a->ready_depth == b->ready_depth && a->free_depth == b->free_depth &&
-           a->arena_bytes == b->arena_bytes && a->streams == b->streams;
+    return a->schedulers == b->schedulers && a->records == b->records && a->buffers == b->buffers &&
+           a->ready_depth == b->ready_depth && a->free_depth == b->free_depth && a->arena_bytes == b->arena_bytes;
+}
+
+/* Runs whose streams come and go share the pools of all of them: only what is new is a reason to build. */
+static bool serves(const struct tl_shape *have, const struct tl_shape *want)
+{
+    return same_sizes(have, want) && (want->streams & ~have->streams) == 0;
 }
 
 static int shape_up(struct tl_engine *e, const struct tl_engine_run *run, struct tl_error *reterr)
 {
-    struct tl_shape shape;
+    struct tl_shape shape, together;
     int r;
 
     memset(&shape, 0, sizeof(shape));
@@ -139,12 +158,17 @@ static int shape_up(struct tl_engine *e, const struct tl_engine_run *run, struct
         return r;
     if (e->n_lanes != 0 &&
         tl_load_rlx(&e->broken) == 0 && /* relaxed: no run is open that could break it now, or EBUSY */
-        same_shape(&shape, &e->shape))
+        serves(&e->shape, &shape))
         return 0;
+    together = shape;
+    if (e->n_lanes != 0 && same_sizes(&e->shape, &shape))
+        tl__shape_add(&together, e->shape.streams);
     if (open_runs(e) > 0)
         return tl__fail(reterr, TL_EBUSY, "run %u needs other pools than the run that is not exported yet", run->epoch);
     (void)tl__all_request(e, TL_REQUEST_DETACH, NULL);
-    r = tl__layout_build(e, &shape, reterr);
+    r = tl__layout_build(e, &together, reterr);
+    if (r == TL_ENOMEM && !serves(&shape, &together)) /* then for this run alone */
+        r = tl__layout_build(e, &shape, reterr);
     if (r < 0)
         return r;
     tl_store_rlx(&e->broken, 0u); /* relaxed: the shards attach after it */
