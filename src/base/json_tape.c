@@ -343,11 +343,12 @@ static void json_error(struct reader *r, const char *bytes, size_t count)
 
     if (r->error.code != 0)
         return;
+    /* yajl has taken what it objects to: the column is that of its last byte. */
     count_lines(r, bytes, passed < count ? passed : count);
     text = yajl_get_error(r->yajl, 0, NULL, 0);
     length = text != NULL ? strcspn((const char *)text, "\n") : 0;
     tl__fail_at(&r->error, TL_EPARSE, (long)(r->line + 1), "%s:%llu:%llu: not valid JSON: %.*s", r->name,
-                (unsigned long long)(r->line + 1), (unsigned long long)(r->fed - r->line_start + 1), (int)length,
+                (unsigned long long)(r->line + 1), (unsigned long long)(r->fed - r->line_start), (int)length,
                 text != NULL ? (const char *)text : "");
     yajl_free_error(r->yajl, text);
 }

@@ -38,7 +38,7 @@ int tl__tape_fields(struct tl_tape *tape, uint32_t at, const char *field, const 
         for (unsigned i = 0; i < count; i++) {
             unsigned n = expected + i < count ? expected + i : expected + i - count;
 
-            if (strcmp(names[n], text) == 0) {
+            if (strcmp(names[n], text) == 0 && strlen(names[n]) == tape->tokens[key].length) {
                 ret_at[n] = key + 1;
                 expected = n + 1 < count ? n + 1 : 0;
                 break;
@@ -80,13 +80,13 @@ static bool digits(const char *text, unsigned base, uint64_t *ret_value)
     return true;
 }
 
-/* 5e7 and 50000000.0 are whole too; a double holds them exactly up to 2^53. */
+/* 5e7 and 50000000.0 are whole too; a double holds them exactly below 2^53. */
 static bool whole_double(const char *text, uint64_t *ret_value)
 {
     char *end = NULL;
     double value = strtod(text, &end);
 
-    if (*end != '\0' || !(value >= 0) || value > 0x1p53)
+    if (*end != '\0' || !(value >= 0 && value < 0x1p53))
         return false;
     *ret_value = (uint64_t)value;
     return (double)*ret_value == value;
@@ -171,7 +171,7 @@ int tl__tape_word(struct tl_tape *tape, uint32_t at, const char *field, const ch
     if (!is(tape, at, field, TL_TAPE_STRING))
         return tl__tape_fail_type(tape, at, field, "a string");
     for (unsigned i = 0; i < count; i++) {
-        if (strcasecmp(words[i], text_of(tape, at)) == 0) {
+        if (strcasecmp(words[i], text_of(tape, at)) == 0 && strlen(words[i]) == tape->tokens[at].length) {
             *ret_index = i;
             return 0;
         }
