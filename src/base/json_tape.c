@@ -343,7 +343,7 @@ static void json_error(struct reader *r, const char *bytes, size_t count)
 
     if (r->error.code != 0)
         return;
-    /* yajl has taken what it objects to: the column is that of its last byte. */
+    /* The column is about right: yajl is before what it objects to, or behind. */
     count_lines(r, bytes, passed < count ? passed : count);
     text = yajl_get_error(r->yajl, 0, NULL, 0);
     length = text != NULL ? strcspn((const char *)text, "\n") : 0;
