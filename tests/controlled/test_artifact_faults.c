@@ -7,7 +7,7 @@
 #include "artifact/dfx_meta.h"
 #include "artifact/journal.h"
 #include "artifact/npy.h"
-#include "base/env_controlled.h"
+#include "controlled/fail_each.h"
 
 #define RECORDS 50
 
@@ -118,65 +118,6 @@ static int read_meta(void)
     struct tl_error err;
 
     return tl__meta_read(fixture_dir, &meta, &err);
-}
-
-struct call {
-    int (*fn)(void);
-    int code;
-};
-
-static void make_call(void *arg)
-{
-    struct call *call = arg;
-
-    call->code = call->fn();
-}
-
-static struct tl_controlled_report report;
-
-/* What the call returns when the fault `name` comes at step `n`; *ret_fired: whether it came. */
-static int call_with(int (*fn)(void), const char *name, unsigned n, bool *ret_fired)
-{
-    struct call call = {fn, 0};
-    char faults[48];
-    struct tl_controlled_opts opts = {.seed = 1, .faults = faults, .steps_max = 1000000};
-
-    (void)snprintf(faults, sizeof(faults), "%s@%u", name, n);
-    if (tl__controlled_run(&opts, make_call, &call, &report) != 0)
-        fail_msg("%s: %s", faults, report.text);
-    assert_int_equal(report.allocs_live, 0);
-    *ret_fired = report.faults.entries[0].fired != 0;
-    return call.code;
-}
-
-/* Every step at which the fault can come, one after the other. `target`: the file it writes, NULL for a reader. Returns
- * how many there were. */
-static unsigned fail_each(int (*fn)(void), const char *name, int expected, const char *target)
-{
-    bool fired = true;
-    char temp[64];
-
-    for (unsigned n = 1;; n++) {
-        int code;
-
-        if (target != NULL)
-            fixture_write_text(target, "old");
-        code = call_with(fn, name, n, &fired);
-        if (!fired) {
-            assert_int_equal(code, 0);
-            return n - 1;
-        }
-        if (target == NULL && code == 0)
-            continue; /* a reader may get by: the short cut's failure is made good by the general way */
-        assert_int_equal(code, expected);
-        if (target == NULL)
-            continue;
-        char *text = fixture_read(target, NULL);
-        assert_string_equal(text, "old");
-        free(text);
-        (void)snprintf(temp, sizeof(temp), "%s.tmp", target);
-        assert_int_equal(access(fixture_path(temp), F_OK), -1);
-    }
 }
 
 static void writers_fail_whole(void **state)
