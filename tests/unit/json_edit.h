@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of readers: a good text, changed in one place, must give one message. */
+/* Tests of readers and writers: a written file against tests/golden/artifact/ (TL_UPDATE_GOLDEN=1 rewrites it); a good
+ * text, changed in one place, must give one message. */
 #ifndef TL_TESTS_JSON_EDIT_H
 #define TL_TESTS_JSON_EDIT_H
 
@@ -61,6 +62,30 @@ static inline void json_cuts_must_fail(const char *text, json_parse parse)
         assert_memory_equal(err.msg, "f.json:", 7);
         free(exact);
     }
+}
+
+/* The file NAME in the test's directory is, to the byte, the golden one. */
+static inline void json_matches_golden(const char *name)
+{
+    char path[1024];
+    size_t size = 0;
+    char *text = fixture_read(name, &size), *golden;
+    FILE *f;
+
+    (void)snprintf(path, sizeof(path), "%s/tests/golden/artifact/%s", TL_TEST_SOURCE_DIR, name);
+    f = fopen(path, getenv("TL_UPDATE_GOLDEN") != NULL ? "wb" : "rb");
+    assert_non_null(f);
+    if (getenv("TL_UPDATE_GOLDEN") != NULL) {
+        assert_int_equal(fwrite(text, 1, size, f), size);
+    } else {
+        golden = malloc(size + 2);
+        assert_non_null(golden);
+        golden[fread(golden, 1, size + 1, f)] = '\0';
+        assert_string_equal(text, golden);
+        free(golden);
+    }
+    assert_int_equal(fclose(f), 0);
+    free(text);
 }
 
 #endif

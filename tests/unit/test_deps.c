@@ -124,6 +124,7 @@ static void what_is_written_is_read(void **state)
 
     (void)state;
     write_all_of_it();
+    json_matches_golden(TL_DEPS_NAME);
     if (tl__deps_read(fixture_path(TL_DEPS_NAME), &d, &err) != 0)
         fail_msg("%s", err.msg);
     assert_int_equal(d.n_tasks, COUNT_OF(tasks));

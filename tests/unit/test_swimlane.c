@@ -132,6 +132,7 @@ static void what_is_written_is_read(void **state)
             assert_phases(&back);
         }
         if (level == 4) {
+            json_matches_golden(TL_SWIMLANE_NAME);
             assert_int_equal(back.n_orchs, 2);
             assert_memory_equal(back.orchs, orchs, sizeof(orchs));
         }
