@@ -54,7 +54,7 @@ struct task {
 
 struct note { /* the naive tensormap: one line an access */
     uint32_t task, buf;
-    bool writes, alive;
+    bool writes, alive, replaced; /* replaced: a later write covers it; alive: neither that, nor is its task retired */
     byte_set touched;
     struct tl_tensor tensor;
 };
