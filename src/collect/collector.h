@@ -138,13 +138,15 @@ struct tl_collector_spec {
     /* NULL and *ret_payload, or the name of the field that holds an impossible value. */
     const char *(*inspect)(const void *record, struct tl_payload *ret_payload);
     /* Writes the artifacts; of a run without records it may write none. NULL: another stream's export does. TL_EIO,
-     * TL_ENOSPC, TL_ENOMEM, TL_ECORRUPT (the records contradict each other: nothing is written). */
+     * TL_ENOSPC, TL_ENOMEM; TL_ECORRUPT (the records contradict each other) and TL_ERANGE (more than the file can
+     * hold): this artifact is not written, those of the other streams are. */
     int (*export)(const struct tl_export *x, struct tl_export_figures *figures, struct tl_error *reterr);
 };
 
 /* A new one is a row in layout.c. */
 extern const struct tl_collector_spec tl__dump_collector;
 extern const struct tl_collector_spec tl__parts_collector, tl__phases_collector, tl__submits_collector;
+extern const struct tl_collector_spec tl__deps_collector;
 
 /* At least `bytes`, contents undefined, or NULL. */
 void *tl__scratch_get(struct tl_scratch *scratch, size_t bytes);

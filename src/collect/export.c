@@ -201,11 +201,20 @@ static int stream_export(struct tl_crun *run, unsigned stream, uint64_t expected
     const struct tl_collector_spec *spec = tl__collector_at(stream);
     const struct tl_stream_totals *t = &ex->totals[stream];
     struct tl_export_figures f = {.meta = &ex->meta};
+    struct tl_error err = {0};
+    bool artifact_cannot_be;
     int r = 0;
 
     ex->x.own = &ex->streams[stream];
     if (spec->export != NULL)
-        r = spec->export(&ex->x, &f, reterr);
+        r = spec->export(&ex->x, &f, &err);
+    artifact_cannot_be = r == TL_ECORRUPT || r == TL_ERANGE; /* the others can */
+    if (r < 0 && reterr != NULL && (*judged == 0 || !artifact_cannot_be))
+        *reterr = err;
+    if (artifact_cannot_be && *judged == 0)
+        *judged = r;
+    if (artifact_cannot_be)
+        r = 0;
     tl__meta_stream(&ex->meta, spec, t, &f);
     ex->meta.streams[ex->meta.stream_count - 1].record_ns = (double)run->outcome.record_ps[stream] / 1e3;
     result_add(result, t, &f);

@@ -18,10 +18,9 @@
 
 /* A new collector is a row here. */
 static const struct tl_collector_spec *const specs[TL_STREAM_COUNT] = {
-    [TL_STREAM_DUMP] = &tl__dump_collector,
-    [TL_STREAM_PARTS] = &tl__parts_collector,
-    [TL_STREAM_PHASES] = &tl__phases_collector,
-    [TL_STREAM_SUBMITS] = &tl__submits_collector,
+    [TL_STREAM_DUMP] = &tl__dump_collector,     [TL_STREAM_PARTS] = &tl__parts_collector,
+    [TL_STREAM_PHASES] = &tl__phases_collector, [TL_STREAM_SUBMITS] = &tl__submits_collector,
+    [TL_STREAM_DEPS] = &tl__deps_collector,
 };
 
 const struct tl_collector_spec *tl__collector_at(unsigned stream)

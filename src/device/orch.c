@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The orchestrator's calls: submission with back-pressure, scopes, tags. One thread, the orchestration's. */
+#include "device/deps_probe.h"
 #include "device/fault.h"
 #include "device/guard.h"
 
@@ -241,6 +242,8 @@ static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const s
     o->submitted++;
     tl_store_rlx(&o->device->submitted, o->submitted); /* relaxed: D8 publishes the last one */
     tl__guard_plan(o->device, &plan, NULL, 0);
+    if (tl__deps_on(o))
+        tl__deps_record(o, &plan);
     tl__link(o, fill_slot(o, &plan, refs), &plan);
     if (!o->policy->build_first)
         tl__device_notify(o->device);
@@ -276,6 +279,8 @@ TL_API tl_task_id tl_alloc_tensors(struct tl_orch *o, struct tl_tensor *const *t
     o->retired_early++;
     tl_store_rlx(&o->device->submitted, o->submitted);
     tl__guard_plan(o->device, &plan, tensors, count);
+    if (tl__deps_on(o))
+        tl__deps_record_alloc(o, &plan, tensors, count);
     slot = fill_slot(o, &plan, none);
     tl_store_rlx(&slot->fanout, TL_FANOUT_CLOSED); /* nobody has seen the slot */
     tl__hold_drop(slot);

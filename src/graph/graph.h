@@ -70,6 +70,7 @@ struct tl_region {
     uint8_t dtype, rank;
     uint8_t reserved[2]; /* 0 */
 };
+_Static_assert(sizeof(struct tl_region) == 72, "no padding: bytes are compared and hashed");
 
 /* One reason for a dependency, as deps.json lists it. One predecessor may stand in several. */
 struct tl_edge {

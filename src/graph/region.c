@@ -11,6 +11,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 #define MAX_BYTES (UINT64_C(1) << 62) /* sums of two extents stay within int64_t */
 #define BOX_DIMS (TL_MAX_DIMS + 1)
 #define SEARCH_STEPS 64
@@ -73,6 +75,11 @@ void tl__region_of(const struct tl_tensor *t, struct tl_region *ret_region)
         ret_region->strides[d] = t->strides[d];
         ret_region->shape[d] = t->shape[d];
     }
+}
+
+uint32_t tl__region_hash(const struct tl_region *r)
+{
+    return (uint32_t)tl__hash64(r, sizeof(*r));
 }
 
 bool tl__region_equal(const struct tl_region *a, const struct tl_region *b)

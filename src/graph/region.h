@@ -24,6 +24,8 @@ enum tl_overlap {
 bool tl__region_measure(const struct tl_tensor *t, struct tl_extent *ret_extent);
 /* Copies what says which elements. */
 void tl__region_of(const struct tl_tensor *t, struct tl_region *ret_region);
+/* Equal for equal regions, and hardly ever for others. */
+uint32_t tl__region_hash(const struct tl_region *r);
 bool tl__region_equal(const struct tl_region *a, const struct tl_region *b);
 
 /* Of two views of one buffer, measured. Exact unless it says MAYBE. */
