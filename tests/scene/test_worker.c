@@ -474,7 +474,8 @@ static void what_a_worker_refuses(void **state)
     assert_non_null(strstr(err.msg, "output prefix"));
     future.known.dump_args = 0;
     future.known.dep_gen = true;
-    assert_int_equal(tl_worker_submit(w, l, NULL, 0, &one, 1, &future.known, &run, &err), TL_ENOTSUP);
+    assert_int_equal(tl_worker_submit(w, l, NULL, 0, &one, 1, &future.known, &run, &err), TL_EINVAL);
+    assert_non_null(strstr(err.msg, "output prefix"));
     future.known.dep_gen = false;
     future.known.runtime = "other";
     assert_int_equal(tl_worker_submit(w, l, NULL, 0, &one, 1, &future.known, &run, &err), TL_EINVAL);
