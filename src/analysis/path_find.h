@@ -17,7 +17,7 @@
 
 /* X(enumerator, word, what it is) */
 #define TL_PATH_KIND_LIST(X)                                                                                           \
-    X(TL_PATH_KERNEL, "kernel", "a task of the path runs, and nobody on the path could have run instead")              \
+    X(TL_PATH_KERNEL, "kernel", "a task of the path runs")                                                             \
     X(TL_PATH_CORE_BUSY, "core busy", "the path's next task is ready, and its core runs another one")                  \
     X(TL_PATH_SCHEDULER, "scheduler", "ready, the core is free, and not dispatched yet")                               \
     X(TL_PATH_DISPATCH, "dispatch wait", "dispatched, and the core has not started yet")                               \

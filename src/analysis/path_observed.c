@@ -67,7 +67,7 @@ static uint32_t release(const struct walk *w, struct tl_path_step *step, uint64_
     uint64_t ready = 0;
 
     step->release = TL_PATH_BY_NOTHING;
-    step->released_ns = dispatch != TL_PATH_UNKNOWN && dispatch > w->g->begin_ns ? dispatch : s->start_ns;
+    step->released_ns = dispatch != TL_PATH_UNKNOWN && dispatch >= w->g->begin_ns ? dispatch : s->start_ns;
     *ret_ready_ns = step->released_ns;
     if (producer != TL_PATH_NONE) {
         step->release = TL_PATH_BY_PRODUCER;

@@ -119,8 +119,7 @@ static void core_bound_from_when_it_is_ready(void **state)
     static_is(&f, 200, chain, 1);
     observed_is(&f, steps, 2);
     assert_int_equal(f.o.steps[0].busy_ns, 100);
-    /* 2 was dispatched at 0, when the wall begins, so its start is its release: head 0..50 */
-    spent_is(&f, 50 + 30, 150, 10, 10, 0, 50, 0);
+    spent_is(&f, 50 + 30, 150, 10, 50 + 10, 0, 0, 0);
     done(&f);
 }
 

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recording as a graph, and what is said about its paths, on one that is worked out by hand. */
+#include "support/sched_fixture.h"
+#include "unit/artifact_fixture.h"
+
+#include "analysis/path_show.h"
+#include "base/env.h"
+
+struct opened {
+    struct tl_swimlane lane;
+    struct tl_deps deps;
+    struct tl_name_map names;
+    struct tl_swim_join join;
+    struct tl_path_run run;
+};
+
+static int try_open(struct opened *o, const char *lane, const char *deps, struct tl_error *error)
+{
+    memset(o, 0, sizeof(*o));
+    assert_int_equal(tl__swimlane_parse(lane, strlen(lane), "lane", &o->lane, error), 0);
+    assert_int_equal(tl__deps_parse(deps, strlen(deps), "deps", &o->deps, error), 0);
+    assert_int_equal(tl__name_map_parse(sched_fixture_names, strlen(sched_fixture_names), "names", &o->names, error),
+                     0);
+    assert_int_equal(tl__swim_join(&o->lane, &o->deps, &o->names, &o->join, error), 0);
+    return tl__path_run_make(&o->join, &o->run, error);
+}
+
+static void open_level(struct opened *o, unsigned level)
+{
+    struct tl_error error = {0};
+
+    if (try_open(o, sched_fixture_lane[level], sched_fixture_deps, &error) < 0)
+        fail_msg("%s", error.msg);
+}
+
+static void close_all(struct opened *o)
+{
+    tl__path_run_fini(&o->run);
+    tl__swim_join_fini(&o->join);
+    tl__name_map_fini(&o->names);
+    tl__deps_fini(&o->deps);
+    tl__swimlane_fini(&o->lane);
+}
+
+static void spent_is(const struct opened *o, const uint64_t *want)
+{
+    uint64_t sum = 0;
+
+    for (unsigned k = 0; k < TL_PATH_KINDS; k++) {
+        if (o->run.observed.spent_ns[k] != want[k])
+            fail_msg("%s: %llu, not %llu", tl__path_kind_word(k), (unsigned long long)o->run.observed.spent_ns[k],
+                     (unsigned long long)want[k]);
+        sum += want[k];
+    }
+    assert_int_equal(sum, o->run.graph.end_ns - o->run.graph.begin_ns);
+}
+
+static void level_4(void **state)
+{
+    const uint64_t spent[] = {427, 150, 128, 45, 10, 0, 40};
+    const uint32_t tasks[] = {0, 1, 2, 3, 4, 4}, chain[] = {0, 2, 3, 4};
+    const uint8_t releases[] = {TL_PATH_BY_SUBMIT,   TL_PATH_BY_PRODUCER, TL_PATH_BY_CORE,
+                                TL_PATH_BY_PRODUCER, TL_PATH_BY_PRODUCER, TL_PATH_BY_CORE};
+    struct opened o;
+
+    (void)state;
+    open_level(&o, 4);
+    assert_int_equal(o.run.graph.end_ns, 800);
+    assert_int_equal(o.run.work_ns, 120 + 130 + 100 + 120 + 50 + 57 + 45 + 60);
+    spent_is(&o, spent);
+    assert_int_equal(o.run.observed.count, 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(o.run.graph.slices[o.run.observed.steps[i].slice].task, tasks[i]);
+        assert_int_equal(o.run.observed.steps[i].release, releases[i]);
+    }
+    assert_int_equal(o.run.chain.length_ns, 480);
+    assert_int_equal(o.run.chain.count, 4);
+    assert_memory_equal(o.run.chain.tasks, chain, sizeof(chain));
+    assert_int_equal(o.run.graph.tasks_without_slices, 1); /* r0t5, which has no kernel: nothing to warn of */
+    close_all(&o);
+}
+
+/* Without submits the first task's release is its dispatch, and what came before is the head. */
+static void level_3_and_2(void **state)
+{
+    const uint64_t at_3[] = {427, 150, 120, 45, 0, 6, 40}, at_2[] = {427, 150, 120, 45, 0, 0, 10};
+    struct opened o;
+
+    (void)state;
+    open_level(&o, 3); /* its first event is the phase at 12, its last the one that ends at 800 */
+    spent_is(&o, at_3);
+    close_all(&o);
+    open_level(&o, 2); /* from the dispatch at 18 to the finish at 770 */
+    assert_int_equal(o.run.graph.end_ns, 770 - 18);
+    spent_is(&o, at_2);
+    close_all(&o);
+}
+
+/* Without dispatch times all waiting is one; busy cores are still seen, where a producer says from when. */
+static void level_1(void **state)
+{
+    const uint64_t spent[] = {427, 150, 0, 3 + 50 + 50 + 5 + 50, 0, 0, 0};
+    struct opened o;
+
+    (void)state;
+    open_level(&o, 1);
+    assert_int_equal(o.run.graph.end_ns, 760 - 25);
+    spent_is(&o, spent);
+    close_all(&o);
+}
+
+static void kernels(void **state)
+{
+    struct tl_path_share *shares;
+    struct tl_page page;
+    uint32_t count;
+    struct opened o;
+
+    (void)state;
+    open_level(&o, 4);
+    tl__page_init(&page, NULL, NULL);
+    assert_int_equal(tl__path_shares_observed(&o.run, &shares, &count), 0);
+    assert_int_equal(count, 3);
+    assert_int_equal(shares[0].ns, 100 + 120 + 50 + 57); /* scale */
+    assert_int_equal(shares[0].count, 4);
+    assert_int_equal(shares[0].busy_ns, 150);
+    assert_int_equal(shares[0].wait_ns, 50 + 5 + 50 + 3);
+    tl__put_path_kernel(&page, &o.run, &shares[0].kernel);
+    assert_int_equal(shares[1].ns, 130); /* the mix's AIC part is what the path waited for */
+    tl__put_str(&page, " ");
+    tl__put_path_kernel(&page, &o.run, &shares[1].kernel);
+    tl__free(shares);
+    assert_int_equal(tl__path_shares_static(&o.run, &shares, &count), 0);
+    assert_int_equal(count, 3);
+    assert_int_equal(shares[0].ns, 120 + 110);
+    assert_int_equal(shares[1].ns, 130);
+    tl__put_str(&page, " ");
+    tl__put_path_kernel(&page, &o.run, &shares[1].kernel);
+    tl__free(shares);
+    tl__put_str(&page, "");
+    assert_int_equal(page.used, strlen("scale matmul matmul+add|sum"));
+    assert_memory_equal(page.data, "scale matmul matmul+add|sum", page.used);
+    tl__page_fini(&page);
+    close_all(&o);
+}
+
+static void a_cycle_is_named(void **state)
+{
+    struct tl_error error = {0};
+    struct opened o;
+
+    (void)state;
+    assert_int_equal(try_open(&o, sched_fixture_lane[4], sched_fixture_cycle, &error), TL_EGRAPH);
+    assert_non_null(strstr(error.msg, "a cycle of 3 tasks: r0t"));
+    assert_non_null(strstr(error.msg, "r0t4 waits for r0t3"));
+    close_all(&o);
+}
+
+/* Rows that do not fit together: counted, and the sums still hold. */
+static void what_does_not_fit(void **state)
+{
+    static const char lane[] =
+        SCHED_FIXTURE_HEAD(2) "}, \"aicore_tasks\": [[0, 0, 1, 100, 200], [0, 9, 2, 150, 250], [2, 1, 1, 190, 120]], "
+                              "\"aicpu_tasks\": [[0, 1, 90, 210], [0, 2, 95, 0], [2, 7, 95, 0]]}";
+    static const char deps[] = SCHED_FIXTURE_TASKS SCHED_FIXTURE_EDGE(0, 1) ", " SCHED_FIXTURE_EDGE(17, 1) "]}";
+    struct tl_error error = {0};
+    struct tl_page page;
+    struct opened o;
+
+    (void)state;
+    assert_int_equal(try_open(&o, lane, deps, &error), 0);
+    assert_int_equal(o.run.edges_unlisted, 1);
+    assert_int_equal(o.run.graph.early_edges, 1);
+    assert_int_equal(o.run.graph.overlaps, 1);
+    tl__page_init(&page, NULL, NULL);
+    tl__put_path_notes(&page, &o.run, "- ");
+    tl__put(&page, "", 1);
+    assert_int_equal(page.error, 0);
+    assert_non_null(strstr(page.data, "- 3 tasks of deps.json with a kernel, but no core ran it"));
+    assert_non_null(strstr(page.data, "- 1 task with slices, but not in deps.json"));
+    assert_non_null(strstr(page.data, "- 1 task dispatched and never ended"));
+    assert_non_null(strstr(page.data, "- 2 slices that no scheduler saw finish"));
+    assert_non_null(strstr(page.data, "- 1 record with an end before the start"));
+    assert_non_null(strstr(page.data, "- 1 edge from or to a task that deps.json does not list"));
+    assert_non_null(strstr(page.data, "- 1 edge whose consumer began before the producer ended"));
+    assert_non_null(strstr(page.data, "- 1 slice begun before the one before it"));
+    tl__page_fini(&page);
+    close_all(&o);
+}
+
+static void an_empty_recording(void **state)
+{
+    static const char lane[] = SCHED_FIXTURE_HEAD(1) "}, \"aicore_tasks\": []}";
+    static const char deps[] = "{\"tasks\": [], \"tensors\": [], \"edges\": []}";
+    struct tl_error error = {0};
+    struct tl_page page;
+    struct opened o;
+
+    (void)state;
+    assert_int_equal(try_open(&o, lane, deps, &error), 0);
+    tl__page_init(&page, NULL, NULL);
+    assert_int_equal(tl__path_text(&page, &o.run, "dir"), 0);
+    assert_int_equal(tl__path_markdown(&page, &o.run, "dir"), 0);
+    assert_true(page.used > 0);
+    tl__page_fini(&page);
+    close_all(&o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(level_4),
+        cmocka_unit_test(level_3_and_2),
+        cmocka_unit_test(level_1),
+        cmocka_unit_test(kernels),
+        cmocka_unit_test(a_cycle_is_named),
+        cmocka_unit_test(what_does_not_fit),
+        cmocka_unit_test(an_empty_recording),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
