@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `tasklens critical-path` as a user meets it: text, report and JSON against tests/golden/critical-path/, its messages
+ * and exit codes, foreign recordings where they are. */
+#include "scene/sched_cli.h"
+
+#include <time.h>
+
+#define FOLDER "critical-path"
+
+static void whole(void **state)
+{
+    char *report;
+
+    (void)state;
+    sched_record("run", 4, sched_fixture_deps, sched_fixture_names);
+    expect(0, "critical-path run");
+    assert_string_equal(message, "");
+    sched_golden(output, FOLDER, "text.txt");
+    report = fixture_read("run/critical_path.md", NULL);
+    sched_golden(report, FOLDER, "report.md");
+    free(report);
+    expect(0, "critical-path run --json");
+    sched_golden(output, FOLDER, "paths.json");
+    expect(0, "critical-path --help");
+    sched_golden(output, FOLDER, "help.txt");
+}
+
+/* Where the report goes: into the recording by rename, elsewhere on request, nowhere for machines. */
+static void reports(void **state)
+{
+    char *first, *second;
+
+    (void)state;
+    sched_record("there", 4, sched_fixture_deps, NULL);
+    expect(0, "critical-path there --json");
+    assert_int_equal(access(fixture_path("there/critical_path.md"), F_OK), -1);
+    expect(0, "critical-path there -o elsewhere.md");
+    sched_says("\nreport: elsewhere.md\n");
+    assert_int_equal(access(fixture_path("there/critical_path.md"), F_OK), -1);
+    expect(0, "critical-path there --json --output json.md");
+    first = fixture_read("elsewhere.md", NULL);
+    second = fixture_read("json.md", NULL);
+    assert_string_equal(first, second);
+    assert_non_null(strstr(first, "func\\_2+func\\_3")); /* no names: by func_id */
+    free(first);
+    free(second);
+    expect(0, "critical-path there");
+    sched_says("\nreport: there/critical_path.md\n");
+    sched_refuses("critical-path there -o no/such/dir.md", "-o FILE.md");
+}
+
+static void lower_levels(void **state)
+{
+    (void)state;
+    sched_record("l3", 3, sched_fixture_deps, sched_fixture_names);
+    expect(0, "critical-path l3");
+    sched_says("note: below level 4 the orchestrator is not seen");
+    sched_record("l1", 1, sched_fixture_deps, sched_fixture_names);
+    expect(0, "critical-path l1");
+    sched_says("note: level 1 has no dispatch times");
+    sched_golden(output, FOLDER, "level_1.txt");
+}
+
+static void what_is_missing(void **state)
+{
+    (void)state;
+    sched_record("nodeps", 4, NULL, NULL);
+    sched_refuses("critical-path nodeps", "nodeps has no deps.json: run with --enable-dep-gen");
+    sched_record("nolane", 0, sched_fixture_deps, NULL);
+    sched_refuses("critical-path nolane", "--enable-chip-swimlane");
+    sched_record("cycle", 4, sched_fixture_cycle, NULL);
+    sched_refuses("critical-path cycle", "cycle/deps.json: its edges have a cycle of 3 tasks: r0t");
+    sched_record("cut", 4, "{\"tasks\": [", NULL);
+    sched_refuses("critical-path cut", "deps.json");
+    sched_refuses("critical-path nowhere", "nowhere");
+    sched_refuses("critical-path run --nothing", "--nothing");
+    sched_refuses("critical-path one two", "two");
+    assert_int_equal(access(fixture_path("cycle/critical_path.md"), F_OK), -1);
+}
+
+/* Names of two programs would be guesses: said, and shown without. */
+static void two_name_maps(void **state)
+{
+    (void)state;
+    sched_record("two", 4, sched_fixture_deps, sched_fixture_names);
+    fixture_write_text("two/name_map_other.json",
+                       "{\"level\": 2, \"orchestrator_name\": null, \"callable_id_to_name\": {\"0\": \"other\"}}");
+    expect(0, "critical-path two");
+    assert_non_null(strstr(message, "without kernel names"));
+    sched_says("func_1");
+    assert_null(strstr(output, "scale"));
+}
+
+/* 65,536 tasks: 16 chains side by side on 16 cores, in about a second. */
+static void many_tasks(void **state)
+{
+    enum { N = 65536, CORES = 16 };
+    struct timespec begin, end;
+    FILE *f;
+
+    (void)state;
+    assert_int_equal(mkdir(fixture_path("many"), 0777), 0);
+    f = fopen(fixture_path("many/chip_swimlane_records.json"), "wb");
+    assert_non_null(f);
+    (void)fprintf(f,
+                  "{\"chip_swimlane_level\": 2, \"metadata\": {\"clock_freq_hz\": 1000000000, \"num_cores\": %d, "
+                  "\"core_types\": [",
+                  CORES);
+    for (int c = 0; c < CORES; c++)
+        (void)fprintf(f, "%s\"aiv\"", c > 0 ? ", " : "");
+    (void)fprintf(f, "]}, \"aicore_tasks\": [");
+    for (int i = 0; i < N; i++)
+        (void)fprintf(f, "%s[%d, %d, %d, %d, %d]", i > 0 ? ",\n" : "", i % CORES, i, i / CORES, 100 * (i / CORES) + 110,
+                      100 * (i / CORES) + 170);
+    (void)fprintf(f, "], \"aicpu_tasks\": [");
+    for (int i = 0; i < N; i++)
+        (void)fprintf(f, "%s[%d, %d, %d, %d]", i > 0 ? ",\n" : "", i % CORES, i / CORES, 100 * (i / CORES) + 100,
+                      100 * (i / CORES) + 180);
+    (void)fprintf(f, "]}\n");
+    assert_int_equal(fclose(f), 0);
+    f = fopen(fixture_path("many/deps.json"), "wb");
+    assert_non_null(f);
+    (void)fprintf(f, "{\"tasks\": [");
+    for (int i = 0; i < N; i++)
+        (void)fprintf(f,
+                      "%s"
+                      "{\"task_id\": \"%d\", \"scope\": \"auto\", \"kernel_ids\": [-1, 0, -1], \"block_num\": 1, "
+                      "\"args\": []}",
+                      i > 0 ? ",\n" : "", i);
+    (void)fprintf(f, "], \"tensors\": [], \"edges\": [");
+    for (int i = CORES; i < N; i++)
+        (void)fprintf(f, "%s{\"pred\": \"%d\", \"succ\": \"%d\", \"arg\": -1, \"source\": \"explicit\"}",
+                      i > CORES ? ",\n" : "", i - CORES, i);
+    (void)fprintf(f, "]}\n");
+    assert_int_equal(fclose(f), 0);
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    expect(0, "critical-path many");
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    sched_says("static path: 245.760 us"); /* 4,096 of 60 ns */
+    sched_says("observed path: 4,096 steps");
+    print_message("65,536 tasks: %.2f s\n",
+                  (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9);
+    assert_true(end.tv_sec - begin.tv_sec < 20); /* about one second; a machine with more to do may take longer */
+}
+
+static void foreign_recordings(void **state)
+{
+    const char *names[] = {"tmr-a2a3sim-vector", "tmr-a2a3sim-mix", "hbg-a2a3sim-edge-sources"};
+    const char *parts[] = {"static path: 140044.260 us", "MATMUL", "CLOBBER"};
+
+    (void)state;
+    if (fixture_shared("samples") == NULL)
+        skip();
+    for (size_t i = 0; i < 3; i++) {
+        char name[200], words[1400];
+
+        (void)snprintf(name, sizeof(name), "samples/%s", names[i]);
+        (void)snprintf(words, sizeof(words), "critical-path '%s' -o foreign.md", fixture_shared(name));
+        expect(0, words);
+        sched_says(parts[i]);
+        (void)snprintf(words, sizeof(words), "critical-path '%s' --json", fixture_shared(name));
+        expect(0, words);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole),
+        cmocka_unit_test(reports),
+        cmocka_unit_test(lower_levels),
+        cmocka_unit_test(what_is_missing),
+        cmocka_unit_test(two_name_maps),
+        cmocka_unit_test(many_tasks),
+        cmocka_unit_test(foreign_recordings),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

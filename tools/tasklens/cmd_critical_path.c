@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "analysis/path_show.h"
+#include "artifact/file_out.h"
+#include "cmd.h"
+#include "opts.h"
+#include "swim_open.h"
+
+#define NAME "critical-path"
+#define REPORT "critical_path.md"
+
+struct critical_path {
+    const char *word, *report;
+    bool json, report_given;
+    struct tl_swim_opened opened;
+    struct tl_path_run run;
+};
+
+static int parse(struct critical_path *c, int argc, char **argv)
+{
+    const struct tl_opt table[] = {
+        {.letter = 'o',
+         .name = "output",
+         .kind = TL_OPT_TEXT,
+         .target = &c->report,
+         .given = &c->report_given,
+         .value = "FILE.md",
+         .help = "where the report goes; " REPORT " in the recording if not said"},
+        {.name = "json",
+         .kind = TL_OPT_FLAG,
+         .target = &c->json,
+         .help = "for machines: all steps of both paths; a report only with -o"},
+    };
+    const struct tl_opts opts = {
+        .command = NAME,
+        .synopsis = "[DIR] [OPTION]...",
+        .about = "Shows which tasks decided how long a run took, what each of them waited for, and writes a report.\n"
+                 "DIR is the directory of a run with --enable-chip-swimlane and --enable-dep-gen; without it, the\n"
+                 "newest in outputs/.",
+        .table = table,
+        .count = sizeof(table) / sizeof(table[0]),
+        .max_words = 1,
+    };
+    size_t words = 0;
+    int code = tl__opts_parse(&opts, argc, argv, &c->word, &words);
+
+    if (words == 0)
+        c->word = NULL;
+    return code;
+}
+
+static int to_stdout(void *ctx, const char *bytes, size_t n)
+{
+    return fwrite(bytes, 1, n, ctx) == n ? 0 : TL_EIO;
+}
+
+static int json_to_stdout(void *ctx, const void *bytes, size_t n)
+{
+    return to_stdout(ctx, bytes, n);
+}
+
+static int to_file(void *ctx, const char *bytes, size_t n)
+{
+    tl__out_bytes(ctx, bytes, n);
+    return 0;
+}
+
+static int write_report(struct critical_path *c)
+{
+    static struct tl_out out;
+    struct tl_error error = {0};
+    struct tl_page page;
+    int code, end;
+
+    code = c->report != NULL ? tl__out_open(&out, c->report, &error)
+                             : tl__out_open_in(&out, c->opened.found.path, REPORT, &error);
+    if (code < 0)
+        return tl__cmd_fail(NAME, "%s; -o FILE.md writes the report elsewhere", error.msg);
+    tl__page_init(&page, to_file, &out);
+    code = tl__path_markdown(&page, &c->run, c->opened.found.path);
+    end = tl__page_end(&page);
+    tl__page_fini(&page);
+    if (code == 0)
+        code = end;
+    if (code < 0) {
+        tl__out_abort(&out);
+        return tl__cmd_fail(NAME, "the report: %s", tl_strerror(code));
+    }
+    if (tl__out_commit(&out, &error) < 0)
+        return tl__cmd_fail(NAME, "%s; -o FILE.md writes the report elsewhere", error.msg);
+    return 0;
+}
+
+static int show(struct critical_path *c)
+{
+    struct tl_page page;
+    struct tl_json json;
+    int code, end;
+
+    if (c->json) {
+        tl__json_init(&json, json_to_stdout, stdout);
+        code = tl__path_json(&json, &c->run, c->opened.found.path);
+        end = tl__json_finish(&json);
+    } else {
+        tl__page_init(&page, to_stdout, stdout);
+        code = tl__path_text(&page, &c->run, c->opened.found.path);
+        if (code == 0 && c->report != NULL)
+            tl__put_format(&page, "\nreport: %s\n", c->report);
+        else if (code == 0)
+            tl__put_format(&page, "\nreport: %s/" REPORT "\n", c->opened.found.path);
+        end = tl__page_end(&page);
+        tl__page_fini(&page);
+    }
+    code = code != 0 ? code : end;
+    if (code == TL_EIO)
+        return tl__cmd_finish(NAME);
+    return code < 0 ? tl__cmd_fail(NAME, "%s: %s", c->opened.found.path, tl_strerror(code)) : tl__cmd_finish(NAME);
+}
+
+static int answer(struct critical_path *c)
+{
+    struct tl_error error = {0};
+    int code = tl__path_run_make(&c->opened.join, &c->run, &error);
+
+    if (code < 0)
+        return tl__cmd_fail(NAME, "%s/" TL_DEPS_NAME ": %s", c->opened.found.path, error.msg);
+    if (!c->json || c->report_given) {
+        code = write_report(c);
+        if (code != 0)
+            return code;
+    }
+    return show(c);
+}
+
+static int run(int argc, char **argv)
+{
+    struct critical_path c = {0};
+    int code = parse(&c, argc, argv);
+
+    if (code != TL_OPTS_GO_ON)
+        return code;
+    code = tl__swim_open(NAME, c.word, true, &c.opened);
+    if (code == 0)
+        code = answer(&c);
+    tl__path_run_fini(&c.run);
+    tl__swim_close(&c.opened);
+    return code;
+}
+
+const struct tl_cmd tl__cmd_critical_path = {
+    .name = NAME,
+    .summary = "Show which tasks decided how long a run took",
+    .run = run,
+};
