@@ -205,13 +205,11 @@ void tl__engine_destroy(struct tl_engine *e)
 uint64_t tl__engine_parked_ns(struct tl_engine *e, uint32_t epoch)
 {
     struct tl_transport *t = e->transport;
-    uint64_t open = 0, total = 0, addr = e->region_addr;
+    uint64_t parked = 0;
 
     (void)epoch; /* the device counts one run at a time and starts anew at each launch */
     if (e->header == NULL ||
-        tl__index_pull(t, &e->header->parked_open, addr + offsetof(struct tl_dfx_header, parked_open), &open) < 0 ||
-        tl__index_pull(t, &e->header->parked_total_ns, addr + offsetof(struct tl_dfx_header, parked_total_ns), &total) <
-            0)
+        tl__index_pull(t, &e->header->parked, e->region_addr + offsetof(struct tl_dfx_header, parked), &parked) < 0)
         return 0;
-    return tl__parked_sum(open, total, tl__now_ns());
+    return tl__parked_sum(parked, tl__now_ns());
 }

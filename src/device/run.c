@@ -320,8 +320,7 @@ void tl__device_report(struct tl_device *d)
         struct tl_dfx_header *dfx = tl__dev_ptr(&d->opts.memory, d->launch->dfx, sizeof(*dfx));
 
         if (dfx != NULL) /* relaxed: the lanes have ended */
-            status->parked_ns =
-                tl__parked_sum(tl_load_rlx(&dfx->parked_open), tl_load_rlx(&dfx->parked_total_ns), tl__now_ns());
+            status->parked_ns = tl__parked_sum(tl_load_rlx(&dfx->parked), tl__now_ns());
     }
     status->wall_ns = tl__now_ns() - d->began_ns;
     tl_store_rlx(&status->submitted, tl_load_rlx(&d->submitted)); /* relaxed: R7 publishes them */

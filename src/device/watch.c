@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The watch: a thread of its own, so that it can act when every other thread is stuck in a kernel. It declares a hang
- * when tasks are outstanding and nothing has moved for the scheduler budget, parked time not counted. From then on no
+ * when tasks are outstanding and nothing has moved for the scheduler budget, parked time not counted. While nothing
+ * moves it steps the roles that record, for threads that cannot. From then on no
  * kernel is started; the watch steps the schedulers itself, which record what runs and end their lanes, and writes the
  * run's status if the thread that should is stuck. While the run lasts it is also who tells the host how far it is,
  * which costs the schedulers nothing.
@@ -28,7 +29,7 @@ static uint64_t parked_ns(const struct tl_device *d, uint64_t now)
 {
     struct tl_dfx_header *dfx = d->launch->dfx != 0 ? tl__dev_ptr(&d->opts.memory, d->launch->dfx, sizeof(*dfx)) : NULL;
 
-    return dfx == NULL ? 0 : tl__parked_sum(tl_load_rlx(&dfx->parked_open), tl_load_rlx(&dfx->parked_total_ns), now);
+    return dfx == NULL ? 0 : tl__parked_sum(tl_load_rlx(&dfx->parked), now);
 }
 
 /* The host's watchdogs and progress lines go by these, and after a kill they are what is known. */
@@ -62,7 +63,7 @@ static void watch_run(struct tl_device *d)
 
     every = every > LOOK_NS_MAX ? LOOK_NS_MAX : every < LOOK_NS_MIN ? LOOK_NS_MIN : every;
     while (!tl__device_over(d)) {
-        uint64_t now, count, still;
+        uint64_t now, count, waited, still;
 
         (void)tl__park(&d->over, 0, tl__now_ns() + every);
         now = tl__now_ns();
@@ -74,7 +75,8 @@ static void watch_run(struct tl_device *d)
             parked = parked_ns(d, now);
             continue;
         }
-        still = now - since - (parked_ns(d, now) - parked);
+        waited = parked_ns(d, now) - parked; /* good to some hundred ns: it may exceed what has passed */
+        still = now - since > waited ? now - since - waited : 0;
         if (budget != 0 && still >= budget && !tl__device_over(d)) {
             declare(d, still);
             return;

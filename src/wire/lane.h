@@ -38,12 +38,11 @@ struct tl_dfx_header {
     tl_au64 heartbeat;
     uint64_t reserved2[7];
     /* Line 2. writer: device; readers: host's watchdogs. See wire/parked.h. */
-    tl_au64 parked_open;     /* lanes parked now and since when, packed */
-    tl_au64 parked_total_ns; /* closed intervals of this epoch */
-    uint64_t reserved3[6];
+    tl_au64 parked; /* lanes parked now, and time parked in this epoch, packed */
+    uint64_t reserved3[7];
 };
 _Static_assert(sizeof(struct tl_dfx_header) == 192, "three cache lines");
-_Static_assert(offsetof(struct tl_dfx_header, parked_open) == 128, "the device's own line");
+_Static_assert(offsetof(struct tl_dfx_header, parked) == 128, "the device's own line");
 _Static_assert(offsetof(struct tl_dfx_header, heartbeat) == 64, "the host's own line");
 
 /* What a lane counted in one epoch. Travels in the end mark. */

@@ -2,12 +2,12 @@
 /*
  * Parked time of a chip: the union of its lanes' parked intervals, the open one included. Watchdogs subtract it.
  *
- * One word packs how many lanes are parked and since when at least one has been: count in the low 8 bits, start in
- * units of 256 ns above. Entering and leaving are one CAS each, so the start always belongs to the interval that
- * the count describes; the lane that takes the count to 0 adds the closed interval. A reader may see an interval
- * closed but not yet added for a few instructions: it then subtracts too little for that look only, which makes a
- * watchdog look again, not fire late. A dead device leaves the interval open: time then counts as parked, and the death
- * itself ends the run.
+ * One word holds all: how many lanes are parked in the low 8 bits, above them a signed sum in units of 256 ns. The
+ * first lane that parks takes the clock off the sum, the last one that goes on adds it; while any is parked, what is
+ * parked is the sum plus the clock. Entering and leaving are one CAS each and reading is one load, so a reader never
+ * sees an interval twice or not at all, which would make a watchdog fire early. Each interval is off by less than 256
+ * ns, either way. A dead device leaves the interval open: time then counts as parked, and the death itself ends the
+ * run.
  */
 #ifndef TL_WIRE_PARKED_H
 #define TL_WIRE_PARKED_H
@@ -18,37 +18,33 @@
 
 static inline void tl__parked_reset(struct tl_dfx_header *dfx)
 {
-    tl_store_rlx(&dfx->parked_open, 0); /* relaxed: no lane runs yet */
-    tl_store_rlx(&dfx->parked_total_ns, 0);
+    tl_store_rlx(&dfx->parked, 0); /* relaxed: no lane runs yet */
 }
 
 static inline void tl__parked_enter(struct tl_dfx_header *dfx, uint64_t now_ns)
 {
-    uint64_t seen = tl_load_rlx(&dfx->parked_open), next; /* relaxed: the CAS below validates it */
+    uint64_t seen = tl_load_rlx(&dfx->parked), next; /* relaxed: the CAS below validates it */
 
     do
-        next = (seen & TL__PARKED_COUNT) ? seen + 1 : (now_ns & ~TL__PARKED_COUNT) | 1;
-    while (!tl_cas_acq_rel(&dfx->parked_open, &seen, next)); /* C1: pairs with itself; orders enter after leave */
+        next = (seen & TL__PARKED_COUNT) != 0 ? seen + 1 : seen - (now_ns & ~TL__PARKED_COUNT) + 1;
+    while (!tl_cas_acq_rel(&dfx->parked, &seen, next)); /* C1: pairs with itself; orders enter after leave */
 }
 
 static inline void tl__parked_leave(struct tl_dfx_header *dfx, uint64_t now_ns)
 {
-    uint64_t seen = tl_load_rlx(&dfx->parked_open), next, start;
+    uint64_t seen = tl_load_rlx(&dfx->parked), next;
 
     do
-        next = seen - 1;
-    while (!tl_cas_acq_rel(&dfx->parked_open, &seen, next)); /* C1 */
-    start = seen & ~TL__PARKED_COUNT;
-    if ((next & TL__PARKED_COUNT) == 0 && now_ns > start)
-        (void)tl_add_rlx(&dfx->parked_total_ns, now_ns - start); /* relaxed: a figure, nothing hangs on it */
+        next = (seen & TL__PARKED_COUNT) > 1 ? seen - 1 : seen - 1 + (now_ns & ~TL__PARKED_COUNT);
+    while (!tl_cas_acq_rel(&dfx->parked, &seen, next)); /* C1 */
 }
 
-/* The union so far, from copies of the two words. */
-static inline uint64_t tl__parked_sum(uint64_t open, uint64_t total_ns, uint64_t now_ns)
+/* The union so far, from a copy of the word. */
+static inline uint64_t tl__parked_sum(uint64_t parked, uint64_t now_ns)
 {
-    uint64_t start = open & ~TL__PARKED_COUNT;
+    uint64_t sum = (parked & ~TL__PARKED_COUNT) + ((parked & TL__PARKED_COUNT) != 0 ? now_ns : 0);
 
-    return total_ns + ((open & TL__PARKED_COUNT) != 0 && now_ns > start ? now_ns - start : 0);
+    return (int64_t)sum > 0 ? sum : 0; /* a clock read before the lane's own */
 }
 
 #endif
