@@ -88,7 +88,7 @@ static bool step_all(struct tl_device *d, unsigned hint)
 
     for (uint32_t i = 0; i < d->n_scheds && !progress; i++)
         progress |= tl__sched_step(&d->scheds[i]);
-    return tl__orch_end_step(d) || progress;
+    return tl__orch_step(d) || progress;
 }
 
 static uint64_t wake_deadline(struct tl_device *d)

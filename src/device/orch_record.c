@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The orchestrator's own lanes: what it records, and how they end. The orchestration's thread writes them; their end
- * marks are sent by whoever steps the roles when the orchestration is over, or when a hang was declared and that thread
- * may never come back from the program's code. A lock keeps the two apart (O1); it is free but for those moments.
+ * The orchestrator's own lanes: what it records, and how they end. The orchestration's thread fills the records. One
+ * that finds no room is kept here until its lane takes it, and whoever steps the roles may hand it over: the
+ * orchestration waits for that and steps roles meanwhile, so that its thread may be in a kernel, for ever, when the
+ * host makes room or turns out to be dead. Likewise the end marks are sent by whoever steps the roles when the
+ * orchestration is over, or when a hang was declared and its thread may never come back from the program's code. A lock
+ * keeps them apart (O1); it is free but for those moments.
  */
 #include "device/internal.h"
+
+#include <string.h>
 
 #include "base/error.h"
 
@@ -36,66 +41,113 @@ int tl__orch_record_begin(struct tl_device *d)
     tl_store_rlx(&r->lock, 0u); /* relaxed, all: no other thread is in the run yet */
     tl_store_rlx(&r->ended, r->rec.on == 0);
     tl_store_rlx(&r->deadline_ns, TL_FOREVER);
+    r->waits = 0;
+    for (unsigned stream = 0; stream < TL_STREAM_COUNT && rc == 0; stream++)
+        if (tl__records(&r->rec, stream) && r->rec.producer[stream].record_bytes > sizeof(r->waiting))
+            rc = TL_ECORRUPT;
     return rc;
-}
-
-struct room {
-    struct tl_orch_record *record;
-    unsigned stream;
-    int rc; /* of the last reserve */
-};
-
-/* Tries once more. True: there is an answer, and unless that is TL_ELOST the lock is held. */
-static bool room_is(void *arg)
-{
-    struct room *room = arg;
-    struct tl_orch_record *r = room->record;
-    void *payload;
-    uint64_t offset;
-
-    lock(r);
-    room->rc = TL_ELOST;
-    if (tl_load_rlx(&r->ended) == 0) /* relaxed: written under the lock */
-        room->rc = tl__producer_reserve(&r->rec.producer[room->stream], 0, &payload, &offset);
-    if (room->rc != 0)
-        unlock(r);
-    return room->rc != TL_EAGAIN;
 }
 
 void *tl__orch_reserve(struct tl_orch *o, unsigned stream)
 {
-    struct tl_device *d = o->device;
-    struct room room = {.record = &d->orch_record, .stream = stream};
+    struct tl_orch_record *r = &o->device->orch_record;
+    struct tl_producer *lane = &r->rec.producer[stream];
+    uint64_t offset;
+    void *payload;
+    int rc = TL_ELOST;
 
-    while (!room_is(&room))
-        if (o->policy->build_first || !tl__device_step(d, 0)) {
-            tl__device_sleep(d, 0, room_is, &room);
-            if (room.rc != TL_EAGAIN)
-                break;
-        }
-    return room.rc == 0 ? tl__producer_record(&d->orch_record.rec.producer[stream]) : NULL;
+    lock(r);
+    if (tl_load_rlx(&r->ended) == 0) /* relaxed: written under the lock */
+        rc = tl__producer_reserve(lane, 0, &payload, &offset);
+    if (rc == TL_EAGAIN) {
+        r->waits = stream + 1;
+        return r->waiting;
+    }
+    if (rc == 0)
+        return tl__producer_record(lane);
+    unlock(r);
+    return NULL;
+}
+
+/* Hands over the record that waits. True: none waits any more. With the lock. */
+static bool settle(struct tl_orch_record *r)
+{
+    struct tl_producer *lane;
+    uint64_t offset;
+    void *payload;
+    int rc;
+
+    if (r->waits == 0)
+        return true;
+    lane = &r->rec.producer[r->waits - 1];
+    rc = tl__producer_reserve(lane, 0, &payload, &offset);
+    if (rc == TL_EAGAIN)
+        return false;
+    if (rc == 0) {
+        memcpy(tl__producer_record(lane), r->waiting, lane->record_bytes);
+        tl__producer_commit(lane, 0);
+    }
+    r->waits = 0; /* else lost, and counted */
+    return true;
+}
+
+static bool settled(void *arg)
+{
+    struct tl_orch_record *r = arg;
+    bool done;
+
+    lock(r);
+    done = settle(r);
+    unlock(r);
+    return done;
+}
+
+/* No task may run yet: waits without stepping anything. */
+static void wait_alone(struct tl_device *d)
+{
+    struct tl_bell *bell = &d->opts.bells->device;
+
+    for (;;) {
+        uint32_t ticket = tl__bell_arm(bell); /* B1 */
+        const bool done = settled(&d->orch_record);
+
+        if (!done) /* relaxed: this thread has just set it */
+            (void)tl__bell_sleep(bell, ticket, tl_load_rlx(&d->orch_record.deadline_ns));
+        tl__bell_disarm(bell);
+        if (done)
+            return;
+    }
 }
 
 void tl__orch_commit(struct tl_orch *o, unsigned stream)
 {
-    struct tl_orch_record *r = &o->device->orch_record;
+    struct tl_device *d = o->device;
+    struct tl_orch_record *r = &d->orch_record;
+    bool waits = r->waits != 0;
 
-    tl__producer_commit(&r->rec.producer[stream], 0);
+    if (!waits)
+        tl__producer_commit(&r->rec.producer[stream], 0);
     unlock(r);
+    if (waits && o->policy->build_first)
+        wait_alone(d);
+    while (waits && !settled(r))
+        if (!tl__device_step(d, 0))
+            tl__device_sleep(d, 0, settled, r);
 }
 
-bool tl__orch_end_step(struct tl_device *d)
+bool tl__orch_step(struct tl_device *d)
 {
     struct tl_orch_record *r = &d->orch_record;
-    bool done = false;
+    bool done = false, over;
 
     if (tl_load_acq(&r->ended) != 0) /* D9 */
         return false;
-    if (tl_load_acq(&d->submitted_all) == 0 && tl_load_acq(&d->hung) == 0) /* D8, H1 */
+    over = tl_load_acq(&d->submitted_all) != 0 || tl_load_acq(&d->hung) != 0;  /* D8, H1 */
+    if ((!over && tl_load_rlx(&r->deadline_ns) == TL_FOREVER) || !try_lock(r)) /* relaxed: nothing waits, as it seems */
         return false;
-    if (!try_lock(r))
-        return false;
-    if (!tl__recorder_waits(&r->rec) && tl__recorder_end(&r->rec) == 0) {
+    if (r->waits != 0)
+        done = settle(r);
+    if (over && r->waits == 0 && tl__recorder_end(&r->rec) == 0) {
         tl_store_rel(&r->ended, 1u); /* D9: that lane's last record; pairs with check_over */
         done = true;
     }

@@ -52,15 +52,27 @@ bool tl__recorder_waits(const struct tl_recorder *r)
     return false;
 }
 
-uint64_t tl__recorder_deadline(const struct tl_recorder *r)
+static uint64_t first_deadline(const struct tl_recorder *r)
 {
     uint64_t deadline = TL_FOREVER;
 
-    for (uint32_t stream = 0; stream < TL_STREAM_COUNT; stream++) {
-        uint64_t at = (r->on >> stream & 1u) != 0 ? tl__producer_deadline(&r->producer[stream]) : TL_FOREVER;
+    for (uint32_t left = r->on; left != 0; left &= left - 1) {
+        uint64_t at = tl__producer_deadline(&r->producer[__builtin_ctz(left)]);
 
         if (at < deadline)
             deadline = at;
     }
     return deadline;
+}
+
+uint64_t tl__recorder_deadline(struct tl_recorder *r)
+{
+    uint64_t deadline = first_deadline(r);
+
+    if (deadline == TL_FOREVER || tl__now_ns() < deadline)
+        return deadline;
+    for (uint32_t left = r->on; left != 0; left &= left - 1)
+        if (tl__producer_deadline(&r->producer[__builtin_ctz(left)]) == deadline)
+            tl__producer_look(&r->producer[__builtin_ctz(left)]);
+    return first_deadline(r);
 }

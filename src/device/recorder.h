@@ -33,7 +33,8 @@ int tl__recorder_begin(struct tl_recorder *r, const struct tl_devmem *memory, st
 int tl__recorder_end(struct tl_recorder *r);
 /* Whether a record waits for room: it is counted, and must go before the end. */
 bool tl__recorder_waits(const struct tl_recorder *r);
-/* When a parked lane must look again although nobody rang; TL_FOREVER: none is parked. */
-uint64_t tl__recorder_deadline(const struct tl_recorder *r);
+/* When a parked lane must look again although nobody rang; TL_FOREVER: none is parked. A lane whose time has come has
+ * looked: its role may be held up by another of its lanes, and threads would not sleep until that goes on. */
+uint64_t tl__recorder_deadline(struct tl_recorder *r);
 
 #endif

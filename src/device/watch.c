@@ -2,10 +2,9 @@
 /*
  * The watch: a thread of its own, so that it can act when every other thread is stuck in a kernel. It declares a hang
  * when tasks are outstanding and nothing has moved for the scheduler budget, parked time not counted. While nothing
- * moves it steps the roles that record, for threads that cannot. From then on no
- * kernel is started; the watch steps the schedulers itself, which record what runs and end their lanes, and writes the
- * run's status if the thread that should is stuck. While the run lasts it is also who tells the host how far it is,
- * which costs the schedulers nothing.
+ * moves it steps the roles that record, for threads that cannot. From the hang on no kernel is started; the watch steps
+ * the schedulers itself, which record what runs and end their lanes, and writes the run's status if the thread that
+ * should is stuck. While the run lasts it is also who tells the host how far it is, which costs the schedulers nothing.
  */
 #include "device/internal.h"
 
@@ -56,6 +55,14 @@ static void declare(struct tl_device *d, uint64_t still_ns)
     tl__device_report(d);
 }
 
+/* Every thread may be in a kernel: then a lane that waited, and could go on now, would count as parked for ever. */
+static void step_roles(struct tl_device *d)
+{
+    for (uint32_t i = 0; i < d->n_scheds; i++)
+        (void)tl__sched_step(&d->scheds[i]);
+    (void)tl__orch_step(d);
+}
+
 static void watch_run(struct tl_device *d)
 {
     uint64_t budget = (uint64_t)d->launch->scheduler_timeout_ms * 1000000, every = budget / LOOKS;
@@ -75,6 +82,7 @@ static void watch_run(struct tl_device *d)
             parked = parked_ns(d, now);
             continue;
         }
+        step_roles(d);
         waited = parked_ns(d, now) - parked; /* good to some hundred ns: it may exceed what has passed */
         still = now - since > waited ? now - since - waited : 0;
         if (budget != 0 && still >= budget && !tl__device_over(d)) {

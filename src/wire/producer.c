@@ -164,6 +164,12 @@ static bool still_given_up(struct tl_producer *p)
     return false;
 }
 
+void tl__producer_look(struct tl_producer *p)
+{
+    if (p->wait_from_ns != 0)
+        (void)wait_or_give_up(p); /* given up: the next call says so */
+}
+
 uint64_t tl__producer_deadline(const struct tl_producer *p)
 {
     return p->wait_from_ns == 0 ? TL_FOREVER : p->beat_ns + TL_HOST_DEAD_NS;

@@ -17,6 +17,7 @@
 #include "base/atomic.h"
 #include "base/env_controlled.h"
 #include "support/capture.h"
+#include "support/seeds.h"
 
 #define N 8u
 #define CHAINS 3u
@@ -141,19 +142,11 @@ static struct capture c;
 
 static void body(void *arg)
 {
-    const struct capture_cell *cell = &capture_cells[c.cell];
-    struct tl_worker_opts opts = TL_WORKER_OPTS_INIT;
     struct tl_worker *worker;
     struct tl_loaded *loaded;
 
     (void)arg;
-    opts.platform = cell->platform;
-    opts.transport = cell->transport;
-    opts.mode = TL_DEVICE_THREAD;
-    opts.memory_bytes = UINT64_C(64) << 20;
-    opts.sim_threads = 2;
-    tl__controlled_check(tl_worker_open(&opts, &worker, &c.error) == 0);
-    tl__controlled_check(tl_worker_load_linked(worker, &program, &loaded, &c.error) == 0);
+    tl__controlled_check(capture_worker(&c, 2, 1, &program, &worker, &loaded) == 0);
     c.code = tl_worker_run(worker, loaded, data.tensors, 1 + CHAINS, NULL, 0, &c.config, &c.result, &c.error);
     tl_worker_close(worker);
 }
@@ -184,8 +177,6 @@ static void one_seed(unsigned cell, uint64_t seed)
     capture_end(&c);
 }
 
-static uint64_t first_seed = 1, seeds = DEFAULT_SEEDS, seed_now;
-
 static void after_completion_is_what_the_kernel_wrote(void **state)
 {
     (void)state;
@@ -194,22 +185,10 @@ static void after_completion_is_what_the_kernel_wrote(void **state)
     seed_now = 0;
 }
 
-static int say_seed(void **state)
-{
-    (void)state;
-    if (seed_now != 0)
-        print_error("seed %llu\n", (unsigned long long)seed_now);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(after_completion_is_what_the_kernel_wrote, say_seed)};
-    const char *many = getenv("TASKLENS_SEEDS");
 
-    if (argc > 1)
-        first_seed = strtoull(argv[1], NULL, 0);
-    if (argc > 2 || many != NULL)
-        seeds = strtoull(argc > 2 ? argv[2] : many, NULL, 0);
+    seeds_from(argc, argv, DEFAULT_SEEDS, true);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

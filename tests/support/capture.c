@@ -223,6 +223,22 @@ void capture_end(struct capture *c)
     (void)nftw(c->dir, remove_one, 8, FTW_PHYS | FTW_DEPTH);
 }
 
+int capture_worker(struct capture *c, unsigned sim_threads, unsigned dfx_threads, const struct tl_program *program,
+                   struct tl_worker **ret_worker, struct tl_loaded **ret_loaded)
+{
+    struct tl_worker_opts opts = TL_WORKER_OPTS_INIT;
+    int r;
+
+    opts.platform = capture_cells[c->cell].platform;
+    opts.transport = capture_cells[c->cell].transport;
+    opts.mode = TL_DEVICE_THREAD;
+    opts.memory_bytes = UINT64_C(64) << 20;
+    opts.sim_threads = sim_threads;
+    opts.dfx_threads = dfx_threads;
+    r = tl_worker_open(&opts, ret_worker, &c->error);
+    return r == 0 ? tl_worker_load_linked(*ret_worker, program, ret_loaded, &c->error) : r;
+}
+
 void capture_close(void)
 {
     for (unsigned i = 0; i < CAPTURE_CELLS; i++)

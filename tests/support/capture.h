@@ -44,6 +44,10 @@ int capture_wait(struct capture *c);
 void capture_open(struct capture *c);
 /* Closes the dump and removes the directory. */
 void capture_end(struct capture *c);
+/* For a test that has a chip of its own, of the capture's cell, in this process, small: opens it with the program
+ * loaded. 0, or the error, also in c->error. End with tl_worker_close. */
+int capture_worker(struct capture *c, unsigned sim_threads, unsigned dfx_threads, const struct tl_program *program,
+                   struct tl_worker **ret_worker, struct tl_loaded **ret_loaded);
 /* Closes the chips. */
 void capture_close(void);
 
