@@ -147,12 +147,15 @@ static bool dispatch_shape(struct tl_sched *s, unsigned shape)
 
     while (has_room(s, shape)) {
         struct tl_slot *slot = take_ready(s, shape);
+        uint32_t first;
 
         if (slot == NULL)
             return progress;
         if (!capture_inputs(s, slot))
             return progress;
+        first = slot->next_block;
         if (!place(s, slot)) { /* the rest of its blocks is for whoever has room */
+            progress |= slot->next_block != first;
             tl__make_ready(s->device, NULL, slot);
             return progress;
         }

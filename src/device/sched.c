@@ -35,6 +35,12 @@ static bool resume_capture(struct tl_sched *s)
     return true; /* a task before dispatch is held, marked as captured */
 }
 
+/* What it goes on with: what its retirement resolves lies within a phase like any other. */
+static enum tl_wire_phase_kind resumed_phase(const struct tl_sched *s)
+{
+    return s->probe.capture.stage == TL_WIRE_AFTER_COMPLETION ? TL_WIRE_PHASE_COMPLETE : TL_WIRE_PHASE_DISPATCH;
+}
+
 /* The run is drained: hand over the rest of the lane. */
 static bool end_step(struct tl_sched *s)
 {
@@ -93,7 +99,7 @@ static bool step_locked(struct tl_sched *s)
         return false;
     s->phases.steps++;
     if (s->probe.capture.slot != NULL) {
-        if (!resume_capture(s))
+        if (!tl__phase_step(s, resumed_phase(s), resume_capture))
             return false;
         progress = true;
     }
