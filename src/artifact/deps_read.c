@@ -103,7 +103,7 @@ static int take_arg(struct reader *r, struct tl_tape *t, uint32_t at)
     enum { IDX, TYPE, TENSOR_ID, DTYPE, SHAPE, START_OFFSET, STRIDES, COUNT };
     static const char *const names[COUNT] = {"idx", "type", "tensor_id", "dtype", "shape", "start_offset", "strides"};
     static const struct view_fields view = {"dtype", "shape", "start_offset", "strides"};
-    struct tl_deps_arg arg = {.view.dtype = TL_DTYPE_COUNT};
+    struct tl_deps_arg arg = {.view = {.dtype = TL_DTYPE_COUNT}};
     uint32_t f[COUNT];
     unsigned type = 0;
     int code = tl__tape_fields(t, at, NULL, names, COUNT, f);

@@ -52,7 +52,7 @@ static int on_core(struct reader *r, struct tl_tape *t)
     static const struct column columns[] = {{"core_id", UINT32_MAX, false},     {"task_token_raw", UINT64_MAX, false},
                                             {"reg_task_id", UINT32_MAX, false}, {"start_cycles", UINT64_MAX, false},
                                             {"end_cycles", UINT64_MAX, true},   {"receive_cycles", UINT64_MAX, true}};
-    uint64_t v[6];
+    uint64_t v[6] = {0};
     int code = take_row(t, columns, 6, v);
 
     if (code == 0 && t->tokens[0].length < 5)
@@ -74,7 +74,7 @@ static int on_aicpu(struct reader *r, struct tl_tape *t)
                                             {"reg_task_id", UINT32_MAX, false},
                                             {"dispatch_cycles", UINT64_MAX, false},
                                             {"finish_cycles", UINT64_MAX, true}};
-    uint64_t v[4];
+    uint64_t v[4] = {0};
     int code = take_row(t, columns, 4, v);
 
     if (code != 0)

@@ -145,6 +145,10 @@ static void every_cut_is_an_error(void **state)
     assert_int_equal(read_pieces(document, 100, 7, false, &log, &err), TL_EPARSE);
     assert_string_equal(err.msg, "f.json:2: the file is cut");
     assert_int_equal(err.offset, 2);
+    assert_int_equal(read_pieces("{\"head\": [1, ", 13, 7, false, &log, &err), TL_EPARSE);
+    assert_string_equal(err.msg, "f.json:1: the file is cut in head");
+    assert_int_equal(read_pieces("{\"head\": [1], ", 14, 7, false, &log, &err), TL_EPARSE);
+    assert_string_equal(err.msg, "f.json:1: the file is cut");
 }
 
 static void must_fail(const char *text, int expected, const char *message, long offset)

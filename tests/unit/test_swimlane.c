@@ -70,7 +70,7 @@ static struct tl_swimlane all_of_it(unsigned level)
 
 static struct tl_swimlane write_and_read(const struct tl_swimlane *s)
 {
-    struct tl_swimlane back;
+    struct tl_swimlane back = {0};
     struct tl_error err = {0};
 
     if (tl__swimlane_write(fixture_dir, s, &err) != 0 ||
