@@ -110,6 +110,7 @@ int64_t tl__swim_orch_ps(const struct tl_swim_clock *clock, uint64_t stamp)
     if (between_host > 0 && between_device > between_host / 2 && between_device / 2 < between_host)
         host = (int64_t)((__int128)host * between_device / between_host);
     host += clock->device_ps[0];
+    host -= host % 1000; /* no finer than it was stamped: or every time would end in digits that mean nothing */
     return host > PS_MAX ? PS_MAX : host < -PS_MAX ? -PS_MAX : host;
 }
 

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/swim_summary.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tasklens/kernel.h>
+
+static const struct {
+    const char *key, *backwards;
+} arrows[TL_ARROW_COUNT] = {
+#define TL_ARROW_TEXT(arrow, key, name, backwards) [arrow] = {key, backwards},
+    TL_ARROW_LIST(TL_ARROW_TEXT)
+#undef TL_ARROW_TEXT
+};
+
+/* ---- notes: one line each, the same for people and machines ---- */
+
+struct notes {
+    struct tl_page *page; /* or */
+    struct tl_json *json;
+};
+
+static void note(struct notes *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void note(struct notes *n, const char *format, ...)
+{
+    char text[700];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (n->json != NULL)
+        tl__json_string(n->json, text);
+    else
+        tl__put_format(n->page, "note      %s\n", text);
+}
+
+static const char *s(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* What was not recorded, and what records it. */
+static void notes_missing(struct notes *n, const struct tl_swim_summary *sum)
+{
+    const struct tl_swim_join *join = sum->scheds->join;
+    const struct tl_swimlane *lane = join->lane;
+
+    if (join->n_tasks == 0 && join->n_slices == 0)
+        note(n, "the recording has no task");
+    if (join->deps == NULL)
+        note(n, "no deps.json: labels are task(r<ring>t<task>) and no arrow says what waited for what; run with "
+                "--enable-dep-gen too");
+    else if (sum->names_note != NULL)
+        note(n, "%s", sum->names_note);
+    if (lane->level < 2)
+        note(n,
+             "level %" PRIu32 " has no dispatch and finish times: no Scheduler View; --enable-chip-swimlane 2 shows it",
+             lane->level);
+    if (lane->level < 3)
+        note(n, "level %" PRIu32 " has no scheduler phases: no AICPU Scheduler; --enable-chip-swimlane 3 shows it",
+             lane->level);
+    if (lane->level < 4)
+        note(n, "level %" PRIu32 " has no submits: no Orchestrator; --enable-chip-swimlane 4 shows it", lane->level);
+    if (sum->overhead && !sum->drawn->has_overhead)
+        note(n,
+             "no overhead counters: they take dispatch times and the graph; run with --enable-chip-swimlane 2 or more "
+             "and --enable-dep-gen");
+}
+
+static void notes_clock(struct notes *n, const struct tl_swim_clock *clock)
+{
+    if (clock->orch == TL_SWIM_ORCH_APART)
+        note(n,
+             "the orchestrator ran by the host's clock and there is no clock anchor: its submits stand at the start, "
+             "not at their distance to the device, and have no arrows");
+    else if (clock->orch == TL_SWIM_ORCH_PLACED)
+        note(n, "the orchestrator ran by the host's clock; clock anchors place it to within %" PRIu64 " ns",
+             clock->uncertainty_ns);
+}
+
+static void notes_rows(struct notes *n, const struct tl_swim_join *join)
+{
+    const struct tl_swim_counts *c = &join->counts;
+
+    if (join->lane->unknown_kinds > 0)
+        note(n, "%" PRIu64 " phase%s of a kind unknown here (the first: \"%s\"): not drawn", join->lane->unknown_kinds,
+             s(join->lane->unknown_kinds), join->lane->unknown_kind);
+    if (c->core_alone > 0)
+        note(n, "%" PRIu64 " core row%s without an AICPU row of the same core and register: not in the Scheduler View",
+             c->core_alone, s(c->core_alone));
+    if (c->aicpu_alone > 0)
+        note(n,
+             "%" PRIu64 " AICPU row%s without a core row: dispatched, never ended on the core; only in the Scheduler "
+             "View, as \"never ended\"",
+             c->aicpu_alone, s(c->aicpu_alone));
+    if (c->unfinished > 0)
+        note(n, "%" PRIu64 " dispatch%s without a finish: drawn to the kernel's end, or to the recording's",
+             c->unfinished, c->unfinished == 1 ? "" : "es");
+    if (c->same_key > 0)
+        note(n, "%" PRIu64 " row%s with the core and register of an earlier row: joined in the file's order",
+             c->same_key, s(c->same_key));
+    if (c->backward > 0)
+        note(n, "%" PRIu64 " row%s before %s: drawn without length, at the start", c->backward,
+             c->backward == 1 ? " ends" : "s end", c->backward == 1 ? "its start" : "their start");
+    if (c->tasks_reused > 0)
+        note(n, "%" PRIu64 " task id%s used again: arrows join the earliest slices", c->tasks_reused,
+             c->tasks_reused == 1 ? " was" : "s were");
+    if (c->tasks_unlisted > 0)
+        note(n, "%" PRIu64 " task%s not in deps.json: is it of the same run?", c->tasks_unlisted,
+             c->tasks_unlisted == 1 ? " is" : "s are");
+    if (c->tasks_unseen > 0)
+        note(n, "%" PRIu64 " task%s of deps.json never ran, or the record was lost", c->tasks_unseen,
+             s(c->tasks_unseen));
+}
+
+static void notes_arrows(struct notes *n, const struct tl_swim_summary *sum)
+{
+    const struct tl_swim_counts *c = &sum->scheds->join->counts;
+
+    if (c->pairs_outside > 0)
+        note(n, "%" PRIu64 " dependenc%s with an end that is not in the recording: no arrow", c->pairs_outside,
+             c->pairs_outside == 1 ? "y" : "ies");
+    if (c->pairs_self > 0)
+        note(n, "%" PRIu64 " dependenc%s of a task on itself: no arrow", c->pairs_self,
+             c->pairs_self == 1 ? "y" : "ies");
+    for (unsigned i = 0; i < TL_ARROW_COUNT; i++)
+        if (sum->drawn->backward[i] > 0)
+            note(n, "%" PRIu64 " arrow%s left out, running backwards in time: %s", sum->drawn->backward[i],
+                 s(sum->drawn->backward[i]), arrows[i].backwards);
+    if (sum->drawn->unplaced > 0)
+        note(n, "%" PRIu64 " dispatches or finishes fall into no phase of their scheduler: no arrow to it",
+             sum->drawn->unplaced);
+    if (sum->drawn->crowded > 0)
+        note(n, "%" PRIu64 " slice%s drawn over another: more at once than a core or scheduler has lanes",
+             sum->drawn->crowded, s(sum->drawn->crowded));
+}
+
+static void notes_scheds(struct notes *n, const struct tl_swim_scheds *scheds)
+{
+    for (uint32_t i = 0; i < scheds->count; i++) {
+        const struct tl_swim_sched *sched = &scheds->list[i];
+
+        if (sched->overlaps > 0)
+            note(n,
+                 "Sched_%" PRIu32 ": %" PRIu64 " phase%s begin before the one before has ended; busy and idle do not "
+                 "add up there",
+                 sched->thread, sched->overlaps, s(sched->overlaps));
+        if (sched->stray > 0)
+            note(n, "Sched_%" PRIu32 ": %" PRIu64 " inner phase%s in no outer one", sched->thread, sched->stray,
+                 s(sched->stray));
+    }
+}
+
+static void all_notes(struct notes *n, const struct tl_swim_summary *sum)
+{
+    notes_missing(n, sum);
+    notes_clock(n, &sum->scheds->join->clock);
+    notes_rows(n, sum->scheds->join);
+    notes_arrows(n, sum);
+    notes_scheds(n, sum->scheds);
+}
+
+/* ---- numbers ---- */
+
+static uint32_t cores_used(const struct tl_swim_join *join)
+{
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < join->n_slices; i++)
+        used += i == 0 || join->slices[i].core != join->slices[i - 1].core;
+    return used;
+}
+
+/* From the first event to the last, the orchestrator's included. */
+static int64_t wall_ps(const struct tl_swim_join *join)
+{
+    int64_t last = tl__swim_ps(&join->clock, join->end);
+
+    for (uint64_t i = 0; i < join->lane->n_orchs && join->lane->orch_is_host_clock; i++) {
+        int64_t end = tl__swim_orch_ps(&join->clock, join->lane->orchs[i].end_cycles);
+
+        if (end > last)
+            last = end;
+    }
+    return last - join->clock.first_ps;
+}
+
+#define TIME_BYTES 32
+
+/* "0.619 us", "103.450 ms", "2.500 s" */
+static const char *time_text(int64_t ps, char *to)
+{
+    const char *unit = ps < 1000000000 ? "us" : ps < 1000000000000 ? "ms" : "s";
+    double in = ps < 1000000000 ? 1e6 : ps < 1000000000000 ? 1e9 : 1e12;
+
+    (void)snprintf(to, TIME_BYTES, "%.3f %s", (double)ps / in, unit);
+    return to;
+}
+
+static const char *cycles_text(const struct tl_swim_join *join, uint64_t cycles, char *to)
+{
+    return time_text(tl__swim_ps(&join->clock, cycles), to);
+}
+
+static double percent(uint64_t part, uint64_t of)
+{
+    return of == 0 ? 0 : 100.0 * (double)part / (double)of;
+}
+
+/* ---- for people ---- */
+
+static void put_merged(struct tl_page *page, const struct tl_swim_summary *sum)
+{
+    const struct tl_swim_join *join = sum->scheds->join;
+    const struct tl_swim_drawn *d = sum->drawn;
+    char wall[TIME_BYTES];
+
+    tl__put_format(page,
+                   "recording %s: level %" PRIu32 ", %" PRIu32 " task%s on %" PRIu32 " of %" PRIu32 " cores, %s\n",
+                   sum->dir, join->lane->level, join->n_tasks, s(join->n_tasks), cores_used(join),
+                   join->lane->num_cores, time_text(wall_ps(join), wall));
+    tl__put_format(page,
+                   "merged    %" PRIu64 " slice%s in the Worker View, %" PRIu64 " in the Scheduler View, %" PRIu64
+                   " scheduler phase%s, %" PRIu64 " submit%s\n",
+                   d->worker_slices, s(d->worker_slices), d->sched_slices, d->phases, s(d->phases), d->submits,
+                   s(d->submits));
+    if (join->deps != NULL)
+        tl__put_format(page,
+                       "arrows    %" PRIu64 " dependenc%s: %" PRIu64 " arrow%s in the Worker View, %" PRIu64
+                       " in the Scheduler View\n",
+                       join->counts.pairs, join->counts.pairs == 1 ? "y" : "ies", d->arrows[TL_ARROW_WORKER],
+                       s(d->arrows[TL_ARROW_WORKER]), d->arrows[TL_ARROW_SCHED]);
+    if (join->lane->level >= 3)
+        tl__put_format(page,
+                       "arrows    %" PRIu64 " scheduler to core, %" PRIu64 " core to scheduler, %" PRIu64
+                       " last producer to dispatch, %" PRIu64 " submit to dispatch\n",
+                       d->arrows[TL_ARROW_DISPATCH], d->arrows[TL_ARROW_COMPLETE], d->arrows[TL_ARROW_READY],
+                       d->arrows[TL_ARROW_SUBMIT]);
+}
+
+static void put_scheds(struct tl_page *page, const struct tl_swim_scheds *scheds)
+{
+    for (uint32_t i = 0; i < scheds->count; i++) {
+        const struct tl_swim_sched *sched = &scheds->list[i];
+        char busy[TIME_BYTES], idle[TIME_BYTES], wall[TIME_BYTES];
+
+        tl__put_format(page, "Sched_%-3" PRIu32 " %" PRIu32 " phase%s: busy %s, idle %s of %s\n", sched->thread,
+                       sched->outer_count, s(sched->outer_count), cycles_text(scheds->join, sched->busy, busy),
+                       cycles_text(scheds->join, sched->idle, idle),
+                       cycles_text(scheds->join, sched->end - sched->start, wall));
+    }
+}
+
+static void put_overhead(struct tl_page *page, const struct tl_swim_summary *sum)
+{
+    static const char *const names[] = {[TL_AIC] = "AIC", [TL_AIV] = "AIV"};
+    const struct tl_swim_overhead *o = &sum->drawn->overhead;
+    const struct tl_swim_join *join = sum->scheds->join;
+    char text[TIME_BYTES], wall[TIME_BYTES];
+
+    if (!sum->drawn->has_overhead)
+        return;
+    for (unsigned type = 0; type < 2; type++)
+        if (o->cores[type] > 0)
+            tl__put_format(page, "overhead  an %s core idle and a ready task not dispatched: %s of %s (%.1f %%)\n",
+                           names[type], cycles_text(join, o->overhead[type], text), cycles_text(join, o->cycles, wall),
+                           percent(o->overhead[type], o->cycles));
+    tl__put_format(page, "overhead  %" PRIu64 " task%s dispatched later than ready\n", o->late_tasks, s(o->late_tasks));
+}
+
+int tl__swim_summary_text(struct tl_page *page, const struct tl_swim_summary *summary)
+{
+    struct notes notes = {.page = page};
+
+    put_merged(page, summary);
+    put_scheds(page, summary->scheds);
+    put_overhead(page, summary);
+    all_notes(&notes, summary);
+    tl__put_format(page, "open      in https://ui.perfetto.dev or chrome://tracing\n%s\n", summary->trace);
+    return page->error;
+}
+
+/* ---- for machines ---- */
+
+static void json_u64(struct tl_json *json, const char *key, uint64_t value)
+{
+    tl__json_key(json, key);
+    tl__json_u64(json, value);
+}
+
+static void json_us(struct tl_json *json, const char *key, int64_t ps)
+{
+    char text[TL_SWIM_US_BYTES];
+
+    tl__json_key(json, key);
+    tl__json_raw(json, text, tl__swim_us_text(text, ps));
+}
+
+static void json_rows(struct tl_json *json, const struct tl_swim_counts *c)
+{
+    const struct {
+        const char *key;
+        uint64_t value;
+    } rows[] = {
+        {"joined", c->joined},
+        {"core_without_aicpu", c->core_alone},
+        {"aicpu_without_core", c->aicpu_alone},
+        {"same_key", c->same_key},
+        {"backward", c->backward},
+        {"without_finish", c->unfinished},
+        {"tasks_reused", c->tasks_reused},
+        {"tasks_not_in_deps", c->tasks_unlisted},
+        {"deps_tasks_without_rows", c->tasks_unseen},
+        {"dependencies", c->pairs},
+        {"dependencies_outside", c->pairs_outside},
+        {"dependencies_on_itself", c->pairs_self},
+    };
+
+    tl__json_key(json, "rows");
+    tl__json_object_begin(json, TL_JSON_BLOCK);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        json_u64(json, rows[i].key, rows[i].value);
+    tl__json_object_end(json);
+}
+
+static void json_arrows(struct tl_json *json, const char *key, const uint64_t *counts)
+{
+    tl__json_key(json, key);
+    tl__json_object_begin(json, TL_JSON_LINE);
+    for (unsigned i = 0; i < TL_ARROW_COUNT; i++)
+        json_u64(json, arrows[i].key, counts[i]);
+    tl__json_object_end(json);
+}
+
+static void json_scheds(struct tl_json *json, const struct tl_swim_scheds *scheds)
+{
+    const struct tl_swim_clock *clock = &scheds->join->clock;
+
+    tl__json_key(json, "schedulers");
+    tl__json_array_begin(json, TL_JSON_BLOCK);
+    for (uint32_t i = 0; i < scheds->count; i++) {
+        const struct tl_swim_sched *sched = &scheds->list[i];
+
+        tl__json_object_begin(json, TL_JSON_LINE);
+        json_u64(json, "thread", sched->thread);
+        json_u64(json, "phases", sched->outer_count);
+        json_us(json, "busy_us", tl__swim_ps(clock, sched->busy));
+        json_us(json, "idle_us", tl__swim_ps(clock, sched->idle));
+        json_us(json, "wall_us", tl__swim_ps(clock, sched->end - sched->start));
+        json_u64(json, "overlaps", sched->overlaps);
+        json_u64(json, "inner_in_no_outer", sched->stray);
+        tl__json_object_end(json);
+    }
+    tl__json_array_end(json);
+}
+
+static void json_overhead(struct tl_json *json, const struct tl_swim_summary *sum)
+{
+    const struct tl_swim_clock *clock = &sum->scheds->join->clock;
+    const struct tl_swim_overhead *o = &sum->drawn->overhead;
+
+    tl__json_key(json, "overhead");
+    if (!sum->drawn->has_overhead) {
+        tl__json_null(json);
+        return;
+    }
+    tl__json_object_begin(json, TL_JSON_LINE);
+    json_us(json, "aic_us", tl__swim_ps(clock, o->overhead[TL_AIC]));
+    json_us(json, "aiv_us", tl__swim_ps(clock, o->overhead[TL_AIV]));
+    json_us(json, "all_us", tl__swim_ps(clock, o->all));
+    json_us(json, "has_us", tl__swim_ps(clock, o->has));
+    json_us(json, "of_us", tl__swim_ps(clock, o->cycles));
+    json_u64(json, "late_tasks", o->late_tasks);
+    tl__json_object_end(json);
+}
+
+void tl__swim_summary_json(struct tl_json *json, const struct tl_swim_summary *summary)
+{
+    const struct tl_swim_join *join = summary->scheds->join;
+    const struct tl_swim_drawn *d = summary->drawn;
+    struct notes notes = {.json = json};
+
+    tl__json_object_begin(json, TL_JSON_BLOCK);
+    tl__json_key(json, "recording");
+    tl__json_string(json, summary->dir);
+    tl__json_key(json, "trace");
+    tl__json_string(json, summary->trace);
+    json_u64(json, "level", join->lane->level);
+    json_u64(json, "clock_freq_hz", join->lane->clock_freq_hz);
+    json_us(json, "wall_us", wall_ps(join));
+    json_u64(json, "tasks", join->n_tasks);
+    json_u64(json, "cores", join->lane->num_cores);
+    json_u64(json, "cores_used", cores_used(join));
+    json_u64(json, "worker_slices", d->worker_slices);
+    json_u64(json, "scheduler_slices", d->sched_slices);
+    json_u64(json, "phases", d->phases);
+    json_u64(json, "submits", d->submits);
+    json_u64(json, "events", d->events);
+    json_rows(json, &join->counts);
+    json_arrows(json, "arrows", d->arrows);
+    json_arrows(json, "arrows_backward", d->backward);
+    json_u64(json, "unplaced", d->unplaced);
+    json_u64(json, "unknown_kinds", join->lane->unknown_kinds);
+    json_scheds(json, summary->scheds);
+    json_overhead(json, summary);
+    tl__json_key(json, "notes");
+    tl__json_array_begin(json, TL_JSON_BLOCK);
+    all_notes(&notes, summary);
+    tl__json_array_end(json);
+    tl__json_object_end(json);
+    tl__json_newline(json);
+}
