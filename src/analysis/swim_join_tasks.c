@@ -171,7 +171,7 @@ static bool too_many(const struct tl_swim_join *join, const struct tl_swim_task 
     const int32_t *kernels;
     uint64_t active, blocks;
 
-    if (t->deps == TL_SWIM_NONE)
+    if (join->deps == NULL || t->deps == TL_SWIM_NONE)
         return false;
     kernels = join->deps->tasks[t->deps].kernel_ids;
     active = (uint64_t)(kernels[0] >= 0) + (uint64_t)(kernels[1] >= 0) + (uint64_t)(kernels[2] >= 0);

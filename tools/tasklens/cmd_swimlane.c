@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tasklens swimlane: what ran when, with what waited for what, as a trace that Perfetto opens. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analysis/swim_summary.h"
+#include "artifact/file_out.h"
+#include "cmd.h"
+#include "find.h"
+#include "opts.h"
+
+#define NAME "swimlane"
+#define PATH_BYTES 4200
+
+struct swimlane {
+    const char *word, *out, *names_file; /* as given; NULL: not */
+    bool overhead, json;
+    struct tl_found found;
+    /* What was read. */
+    struct tl_swimlane lane;
+    struct tl_deps deps;
+    struct tl_name_map names;
+    bool has_deps, has_names;
+    char names_note[1200];
+    /* What was made of it. */
+    struct tl_swim_join join;
+    struct tl_swim_scheds scheds;
+    struct tl_swim_drawn drawn;
+    char trace[PATH_BYTES];
+};
+
+static int parse(struct swimlane *s, int argc, char **argv)
+{
+    const struct tl_opt table[] = {
+        {.letter = 'o',
+         .name = "out",
+         .kind = TL_OPT_TEXT,
+         .target = &s->out,
+         .value = "FILE",
+         .help = "the trace; " TL_TRACE_NAME " in DIR if not said"},
+        {.name = "overhead",
+         .kind = TL_OPT_FLAG,
+         .target = &s->overhead,
+         .help = "counters too: idle cores and ready tasks by core type, and where both meet"},
+        {.name = "names",
+         .kind = TL_OPT_TEXT,
+         .target = &s->names_file,
+         .value = "FILE",
+         .help = "the kernels' names; the one name_map_*.json in DIR if not said"},
+        {.name = "json", .kind = TL_OPT_FLAG, .target = &s->json, .help = "the summary for machines"},
+    };
+    const struct tl_opts opts = {
+        .command = NAME,
+        .synopsis = "[DIR] [OPTION]...",
+        .about = "Writes what a run with --enable-chip-swimlane recorded as a trace for https://ui.perfetto.dev or\n"
+                 "chrome://tracing: tasks on cores, dispatch and finish, scheduler phases, submits; with the graph of\n"
+                 "--enable-dep-gen, kernels and arrows too. DIR is the run's directory or " TL_SWIMLANE_NAME
+                 ";\nwithout it, the newest in outputs/.",
+        .table = table,
+        .count = sizeof(table) / sizeof(table[0]),
+        .max_words = 1,
+    };
+    size_t words = 0;
+    int code = tl__opts_parse(&opts, argc, argv, &s->word, &words);
+
+    if (words == 0)
+        s->word = NULL;
+    return code;
+}
+
+/* ---- reading ---- */
+
+static int read_names(struct swimlane *s, struct tl_error *error)
+{
+    static char text[1 << 20];
+    FILE *f;
+    size_t n;
+    int code;
+
+    if (s->names_file == NULL) {
+        code = tl__name_map_find(s->found.path, &s->names, error);
+        s->has_names = code == 0;
+        if (code == TL_ENOENT)
+            (void)snprintf(s->names_note, sizeof(s->names_note),
+                           "no name_map_*.json: kernels are func_<id>; --names FILE gives one");
+        else if (code == TL_EEXIST)
+            (void)snprintf(s->names_note, sizeof(s->names_note), "kernels are func_<id>: %s; --names FILE picks one",
+                           error->msg);
+        return code == TL_ENOENT || code == TL_EEXIST ? 0 : code;
+    }
+    f = fopen(s->names_file, "re");
+    if (f == NULL) {
+        (void)snprintf(error->msg, sizeof(error->msg), "cannot open %.900s", s->names_file);
+        return TL_ENOENT;
+    }
+    n = fread(text, 1, sizeof(text), f);
+    (void)fclose(f);
+    code = tl__name_map_parse(text, n, s->names_file, &s->names, error);
+    s->has_names = code == 0;
+    return code;
+}
+
+static int path_in(const char *dir, const char *name, char *path)
+{
+    size_t n = strlen(dir);
+    const char *slash = n > 0 && dir[n - 1] == '/' ? "" : "/";
+
+    return snprintf(path, PATH_BYTES, "%s%s%s", dir, slash, name) < PATH_BYTES ? 0 : TL_EINVAL;
+}
+
+static int read_all(struct swimlane *s, struct tl_error *error)
+{
+    char path[PATH_BYTES];
+    int code;
+
+    if (path_in(s->found.path, TL_SWIMLANE_NAME, path) != 0) {
+        (void)snprintf(error->msg, sizeof(error->msg), "%.200s...: the path is too long", s->found.path);
+        return TL_EINVAL;
+    }
+    code = tl__swimlane_read(path, &s->lane, error);
+    if (code != 0)
+        return code;
+    (void)path_in(s->found.path, TL_DEPS_NAME, path); /* shorter than the first */
+    code = tl__deps_read(path, &s->deps, error);
+    s->has_deps = code == 0;
+    if (code != 0 && code != TL_ENOENT)
+        return code;
+    return read_names(s, error);
+}
+
+/* ---- writing ---- */
+
+static int write_trace(struct swimlane *s, struct tl_error *error)
+{
+    const struct tl_swim_trace_opts opts = {.overhead = s->overhead};
+    struct tl_out out;
+    int code;
+
+    if (s->out == NULL)
+        code = path_in(s->found.path, TL_TRACE_NAME, s->trace);
+    else
+        code = snprintf(s->trace, sizeof(s->trace), "%s", s->out) < PATH_BYTES ? 0 : TL_EINVAL;
+    if (code == 0)
+        code = tl__out_open(&out, s->trace, error);
+    if (code != 0)
+        return code;
+    code = tl__swim_trace_write(&out.json, &s->scheds, &opts, &s->drawn);
+    if (code != 0) {
+        tl__out_abort(&out);
+        return code;
+    }
+    return tl__out_commit(&out, error);
+}
+
+static int merge(struct swimlane *s, struct tl_error *error)
+{
+    int code = read_all(s, error);
+
+    if (code == 0)
+        code = tl__swim_join(&s->lane, s->has_deps ? &s->deps : NULL, s->has_names ? &s->names : NULL, &s->join, error);
+    if (code == 0)
+        code = tl__swim_scheds(&s->join, &s->scheds);
+    if (code == 0)
+        code = write_trace(s, error);
+    return code;
+}
+
+static int page_to_stdout(void *ctx, const char *bytes, size_t n)
+{
+    (void)ctx;
+    return fwrite(bytes, 1, n, stdout) == n ? 0 : TL_EIO;
+}
+
+static int json_to_stdout(void *ctx, const void *bytes, size_t n)
+{
+    return page_to_stdout(ctx, bytes, n);
+}
+
+static int report(const struct swimlane *s)
+{
+    const struct tl_swim_summary summary = {.scheds = &s->scheds,
+                                            .drawn = &s->drawn,
+                                            .dir = s->found.path,
+                                            .trace = s->trace,
+                                            .names_note = s->names_note[0] != 0 ? s->names_note : NULL,
+                                            .overhead = s->overhead};
+    struct tl_page page;
+    struct tl_json json;
+
+    if (s->json) {
+        tl__json_init(&json, json_to_stdout, NULL);
+        tl__swim_summary_json(&json, &summary);
+        (void)tl__json_finish(&json);
+    } else {
+        tl__page_init(&page, page_to_stdout, NULL);
+        (void)tl__swim_summary_text(&page, &summary);
+        (void)tl__page_end(&page);
+        tl__page_fini(&page);
+    }
+    return tl__cmd_finish(NAME);
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct tl_artifact artifact = {TL_SWIMLANE_NAME, "--enable-chip-swimlane"};
+    static struct swimlane s;
+    struct tl_error error = {0};
+    int code = parse(&s, argc, argv);
+
+    if (code != TL_OPTS_GO_ON)
+        return code;
+    code = tl__find_recording(NAME, s.word, &artifact, &s.found);
+    if (code != 0)
+        return code;
+    tl__found_mention(NAME, &s.found);
+    code = merge(&s, &error);
+    if (code == 0)
+        code = report(&s);
+    else
+        code = tl__cmd_fail(NAME, "%s", error.msg[0] != 0 ? error.msg : tl_strerror(code));
+    tl__swim_scheds_fini(&s.scheds);
+    tl__swim_join_fini(&s.join);
+    tl__swimlane_fini(&s.lane);
+    tl__deps_fini(&s.deps);
+    tl__name_map_fini(&s.names);
+    tl__found_fini(&s.found);
+    return code;
+}
+
+const struct tl_cmd tl__cmd_swimlane = {
+    .name = NAME,
+    .summary = "Show what ran when, as a trace for Perfetto",
+    .run = run,
+};
