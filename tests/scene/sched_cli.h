@@ -65,4 +65,14 @@ static void sched_says(const char *part)
         fail_msg("no \"%s\" in:\n%s", part, output);
 }
 
+#define SCHED_SAMPLES 3u
+/* The folder of a recording that another runtime made; NULL where there are none. */
+static const char *sched_sample(unsigned i)
+{
+    static const char *const names[SCHED_SAMPLES] = {"samples/tmr-a2a3sim-vector", "samples/tmr-a2a3sim-mix",
+                                                     "samples/hbg-a2a3sim-edge-sources"};
+
+    return fixture_shared(names[i]);
+}
+
 #endif

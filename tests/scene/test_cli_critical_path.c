@@ -145,20 +145,17 @@ static void many_tasks(void **state)
 
 static void foreign_recordings(void **state)
 {
-    const char *names[] = {"tmr-a2a3sim-vector", "tmr-a2a3sim-mix", "hbg-a2a3sim-edge-sources"};
-    const char *parts[] = {"static path: 140044.260 us", "MATMUL", "CLOBBER"};
+    const char *parts[SCHED_SAMPLES] = {"static path: 140044.260 us", "MATMUL", "CLOBBER"};
+    char words[1400];
 
     (void)state;
-    if (fixture_shared("samples") == NULL)
+    if (sched_sample(0) == NULL)
         skip();
-    for (size_t i = 0; i < 3; i++) {
-        char name[200], words[1400];
-
-        (void)snprintf(name, sizeof(name), "samples/%s", names[i]);
-        (void)snprintf(words, sizeof(words), "critical-path '%s' -o foreign.md", fixture_shared(name));
+    for (unsigned i = 0; i < SCHED_SAMPLES; i++) {
+        (void)snprintf(words, sizeof(words), "critical-path '%s' -o foreign.md", sched_sample(i));
         expect(0, words);
         sched_says(parts[i]);
-        (void)snprintf(words, sizeof(words), "critical-path '%s' --json", fixture_shared(name));
+        (void)snprintf(words, sizeof(words), "critical-path '%s' --json", sched_sample(i));
         expect(0, words);
     }
 }

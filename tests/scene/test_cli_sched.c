@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `tasklens sched` as a user meets it: text and JSON against tests/golden/sched/, its messages and exit codes, foreign
+ * recordings where they are. */
+#include "scene/sched_cli.h"
+
+#define FOLDER "sched"
+
+static void whole(void **state)
+{
+    (void)state;
+    sched_record("run", 4, sched_fixture_deps, sched_fixture_names);
+    expect(0, "sched run");
+    assert_string_equal(message, "");
+    sched_golden(output, FOLDER, "text.txt");
+    expect(0, "sched run --json");
+    assert_string_equal(message, "");
+    sched_golden(output, FOLDER, "parts.json");
+    expect(0, "sched --help");
+    sched_golden(output, FOLDER, "help.txt");
+}
+
+/* Level 1 without a graph: what can be said is said, the rest says what it needs. */
+static void subsets(void **state)
+{
+    (void)state;
+    sched_record("bare", 1, NULL, NULL);
+    expect(0, "sched bare");
+    assert_string_equal(message, "");
+    sched_golden(output, FOLDER, "bare.txt");
+    expect(0, "sched bare --json");
+    sched_says("\"overhead\": {\"missing\": \"needs dispatch times and deps.json");
+    sched_says("\"loop_budget\": {\"missing\": \"needs the phases of the schedulers");
+    sched_record("l2", 2, sched_fixture_deps, NULL);
+    expect(0, "sched l2");
+    sched_says("\n1. overhead: acceptable");
+    sched_says("\n5. loop budget: needs the phases of the schedulers: run with --enable-chip-swimlane 3 or more\n");
+    sched_says("\n6. critical path: the wall along");
+    sched_record("l3", 3, NULL, NULL);
+    expect(0, "sched l3");
+    sched_says("\n1. overhead: needs deps.json: run with --enable-dep-gen too\n");
+    sched_says("\n5. loop budget: per scheduler thread");
+    sched_says("\n6. critical path: needs deps.json: run with --enable-dep-gen too\n");
+    sched_record("cycle", 4, sched_fixture_cycle, NULL);
+    expect(0, "sched cycle");
+    sched_says("\n6. critical path: needs a usable deps.json: its edges have a cycle of 3 tasks: r0t");
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    sched_record("nolane", 0, sched_fixture_deps, NULL);
+    sched_refuses("sched nolane", "--enable-chip-swimlane");
+    sched_refuses("sched nowhere", "nowhere");
+    sched_refuses("sched run --nothing", "--nothing");
+    sched_refuses("sched one two", "two");
+    sched_record("cut", 4, "{\"tasks\": [", NULL);
+    sched_refuses("sched cut", "deps.json");
+}
+
+/* All six parts of each, and every scheduler's phases and idle time add up. */
+static void foreign_recordings(void **state)
+{
+    char words[1400], title[10];
+
+    (void)state;
+    if (sched_sample(0) == NULL)
+        skip();
+    for (unsigned i = 0; i < SCHED_SAMPLES; i++) {
+        (void)snprintf(words, sizeof(words), "sched '%s'", sched_sample(i));
+        expect(0, words);
+        for (int part = 1; part <= 6; part++) {
+            (void)snprintf(title, sizeof(title), "\n%d. ", part);
+            sched_says(title);
+        }
+        assert_null(strstr(output, "needs"));
+        assert_null(strstr(output, " NO\n"));
+        (void)snprintf(words, sizeof(words), "sched '%s' --json", sched_sample(i));
+        expect(0, words);
+        sched_says("\"sums_to_the_wall\": true");
+        assert_null(strstr(output, "\"sums_to_the_wall\": false"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole),
+        cmocka_unit_test(subsets),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(foreign_recordings),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
