@@ -6,6 +6,7 @@
 #include <tasklens/kernel.h>
 
 #include "analysis/deps_show.h"
+#include "analysis/dump_pick.h"
 #include "analysis/path_put.h"
 #include "analysis/path_show.h"
 #include "base/env.h"
@@ -91,14 +92,40 @@ static void on_dispatch(const struct advisor *a, struct tl_page *page)
 {
     tl__put_str(page, "fewer, larger tasks: from dispatch to start it takes ");
     tl__put_us(page, a->run->observed.spent_ns[TL_PATH_DISPATCH] / a->run->observed.count);
-    tl__put_format(page, " us a step; `tasklens swimlane %s` draws it", a->dir);
+    tl__put_format(page,
+                   " us a step (on a simulator the cores share this machine's CPUs); `tasklens swimlane %s` draws it",
+                   a->dir);
+}
+
+/* The submit that took longest of those that the path waited for, which are all up to its first task's. */
+static void put_longest_submit(const struct advisor *a, struct tl_page *page)
+{
+    const struct tl_swimlane *lane = a->run->join->lane;
+    const struct tl_swim_slice *first = tl__path_slice(a->run, a->run->observed.steps[0].slice);
+    uint32_t last = a->run->join->tasks[first->task].submit;
+    const struct tl_swim_orch *longest = NULL;
+
+    for (uint64_t i = 0; i < lane->n_orchs; i++) {
+        const struct tl_swim_orch *o = &lane->orchs[i];
+
+        if (o->end_cycles <= lane->orchs[last].end_cycles && o->end_cycles > o->start_cycles &&
+            (longest == NULL || o->end_cycles - o->start_cycles > longest->end_cycles - longest->start_cycles))
+            longest = o;
+    }
+    if (longest == NULL)
+        return;
+    tl__put_str(page, "; the longest submit, ");
+    tl__put_task(page, longest->task_id);
+    tl__put_str(page, ", takes ");
+    tl__put_us(page, tl__path_ns(a->run->join, longest->end_cycles - longest->start_cycles));
+    tl__put_str(page, " us");
 }
 
 static void on_orchestration(const struct advisor *a, struct tl_page *page)
 {
-    tl__put_format(
-        page, "submit earlier, or fewer and larger tasks; a full ring makes a submit wait too: `tasklens scope %s`",
-        a->dir);
+    tl__put_str(page, "submit earlier, or fewer and larger tasks");
+    put_longest_submit(a, page);
+    tl__put_format(page, "; a full ring makes a submit wait: `tasklens scope %s`", a->dir);
 }
 
 static void on_head(const struct advisor *a, struct tl_page *page)
