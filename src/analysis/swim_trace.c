@@ -61,7 +61,7 @@ static void metadata(struct trace *t, const char *what, uint32_t pid, uint32_t t
 void tl__trace_process(struct trace *t, uint32_t pid, const char *name)
 {
     metadata(t, "process_name", pid, 0, name, 0);
-    metadata(t, "process_sort_index", pid, 0, NULL, pid);
+    metadata(t, "process_sort_index", pid, 0, NULL, pid == PID_MARKS ? 0 : pid);
 }
 
 void tl__trace_thread(struct trace *t, uint32_t pid, uint32_t tid, const char *name)
@@ -163,6 +163,7 @@ static int write(struct trace *t, const struct tl_swim_trace_opts *opts)
     tl__json_object_begin(t->json, TL_JSON_BLOCK);
     tl__json_key(t->json, "traceEvents");
     tl__json_array_begin(t->json, TL_JSON_BLOCK);
+    tl__trace_marks(t);
     tl__trace_tasks(t);
     tl__trace_scheds(t);
     if (opts->overhead)
@@ -179,7 +180,7 @@ static int write(struct trace *t, const struct tl_swim_trace_opts *opts)
 int tl__swim_trace_write(struct tl_json *json, const struct tl_swim_scheds *scheds,
                          const struct tl_swim_trace_opts *opts, struct tl_swim_drawn *ret_drawn)
 {
-    struct trace t = {.json = json, .join = scheds->join, .scheds = scheds, .drawn = ret_drawn};
+    struct trace t = {.json = json, .join = scheds->join, .scheds = scheds, .drawn = ret_drawn, .marks = opts->marks};
     int code;
 
     memset(ret_drawn, 0, sizeof(*ret_drawn));

@@ -46,8 +46,29 @@ struct tl_swim_drawn {
     struct tl_swim_overhead overhead;
 };
 
+/* A stretch of time that a caller adds, on a lane of its own. */
+struct tl_swim_band {
+    char name[TL_SWIM_LABEL_BYTES];
+    char task[TL_SWIM_LABEL_BYTES]; /* which task it is about; "" */
+    const char *what;               /* what it means, in words */
+    uint64_t start_ns, end_ns;      /* since the first device event */
+    uint32_t lane;
+};
+
+/* What a caller adds: a process above the others, and slices that stand out. All borrowed. */
+struct tl_swim_marks {
+    const char *process;
+    const char *const *lanes;
+    uint32_t n_lanes, n_bands;
+    void (*band)(void *ctx, uint32_t i, struct tl_swim_band *ret_band);
+    void *ctx;
+    const uint8_t *slices; /* by position in the join's slices: not 0 is marked, "marked": true, red where colours are
+                            * the file's to choose */
+};
+
 struct tl_swim_trace_opts {
     bool overhead; /* the counters too, if level and deps.json allow: has_overhead says so */
+    const struct tl_swim_marks *marks; /* NULL: none */
 };
 
 /* Writes one JSON object. 0 or TL_ENOMEM; what goes wrong with the output sticks to `json`. */

@@ -5,7 +5,7 @@
 
 #include "analysis/swim_trace.h"
 
-enum { PID_ORCH = 1, PID_SCHED = 2, PID_SCHED_VIEW = 3, PID_WORKER = 4 };
+enum { PID_ORCH = 1, PID_SCHED = 2, PID_SCHED_VIEW = 3, PID_WORKER = 4, PID_MARKS = 5 };
 
 /* A view shows each slice once: the worker's from receive to end, the scheduler's from dispatch to finish. */
 enum view { VIEW_WORKER, VIEW_SCHED, VIEWS };
@@ -23,12 +23,15 @@ enum view { VIEW_WORKER, VIEW_SCHED, VIEWS };
 #define TID_ORCH 4000u
 #define TID_QUEUE 3999u
 #define TID_OVERHEAD 3998u
+#define TID_MARKS 50000u
 
 struct trace {
     struct tl_json *json;
     const struct tl_swim_join *join;
     const struct tl_swim_scheds *scheds;
     struct tl_swim_drawn *drawn;
+    const struct tl_swim_marks *marks;    /* NULL: none */
+    bool marked;                          /* the slice that is being written is */
     uint32_t *order[VIEWS];               /* slices of the view: by core, then by their start there */
     uint32_t shown[VIEWS];                /* how many */
     uint8_t *lane[VIEWS];                 /* by slice: which of its core's lanes */
@@ -86,5 +89,9 @@ int tl__trace_overhead(struct trace *t);
 /* Picks the slices that stand for a task. 0 or TL_ENOMEM. */
 int tl__trace_anchors(struct trace *t);
 void tl__trace_flows(struct trace *t);
+
+/* ---- swim_trace_marks.c ---- */
+
+void tl__trace_marks(struct trace *t);
 
 #endif

@@ -147,12 +147,20 @@ static void begin_slice(struct trace *t, const char *name, uint32_t pid, uint32_
     tl__json_string(t->json, "event");
     tl__json_key(t->json, "id");
     tl__json_u64(t->json, id);
+    if (t->marked) { /* chrome://tracing takes this colour; Perfetto makes its own of the names */
+        tl__json_key(t->json, "cname");
+        tl__json_string(t->json, "terrible");
+    }
     tl__json_key(t->json, "args");
     tl__json_object_begin(t->json, TL_JSON_LINE);
 }
 
 static void end_slice(struct trace *t)
 {
+    if (t->marked) {
+        tl__json_key(t->json, "marked");
+        tl__json_bool(t->json, true);
+    }
     tl__json_object_end(t->json);
     tl__trace_end(t);
 }
@@ -209,6 +217,7 @@ static void worker_slice(struct trace *t, uint32_t slice)
     char label[TL_SWIM_LABEL_BYTES];
 
     tl__swim_label(t->join, s, label);
+    t->marked = t->marks != NULL && t->marks->slices[slice] != 0;
     begin_slice(t, label, PID_WORKER, tl__trace_slice_tid(t, slice, VIEW_WORKER), span,
                 tl__trace_slice_id(t, slice, VIEW_WORKER));
     put_event_hint(t, s);
@@ -218,6 +227,7 @@ static void worker_slice(struct trace *t, uint32_t slice)
         tl__trace_us(t, "local_setup_us", start - span.start);
     put_task(t, s->task);
     end_slice(t);
+    t->marked = false;
     t->drawn->worker_slices++;
 }
 

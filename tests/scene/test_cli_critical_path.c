@@ -49,6 +49,21 @@ static void reports(void **state)
     sched_refuses("critical-path there -o no/such/dir.md", "-o FILE.md");
 }
 
+static void trace(void **state)
+{
+    char *text;
+
+    (void)state;
+    sched_record("traced", 4, sched_fixture_deps, sched_fixture_names);
+    expect(0, "critical-path traced --trace trace.json");
+    sched_says("\ntrace:  trace.json, for https://ui.perfetto.dev\n");
+    text = fixture_read("trace.json", NULL);
+    assert_non_null(strstr(text, "\"observed path\""));
+    free(text);
+    expect(2, "critical-path traced --trace no/such/trace.json");
+    assert_non_null(strstr(message, "no/such/trace.json"));
+}
+
 static void lower_levels(void **state)
 {
     (void)state;
@@ -163,13 +178,10 @@ static void foreign_recordings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole),
-        cmocka_unit_test(reports),
-        cmocka_unit_test(lower_levels),
-        cmocka_unit_test(what_is_missing),
-        cmocka_unit_test(two_name_maps),
-        cmocka_unit_test(many_tasks),
-        cmocka_unit_test(foreign_recordings),
+        cmocka_unit_test(whole),           cmocka_unit_test(reports),
+        cmocka_unit_test(trace),           cmocka_unit_test(lower_levels),
+        cmocka_unit_test(what_is_missing), cmocka_unit_test(two_name_maps),
+        cmocka_unit_test(many_tasks),      cmocka_unit_test(foreign_recordings),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -4,6 +4,7 @@
 #include "unit/artifact_fixture.h"
 
 #include "analysis/path_show.h"
+#include "analysis/path_trace.h"
 #include "base/env.h"
 
 struct opened {
@@ -156,6 +157,63 @@ static void a_cycle_is_named(void **state)
     close_all(&o);
 }
 
+/* The stretches of one lane of the trace: how many, and that they follow each other from 0 on, in ns. */
+static unsigned lane_of(const char *trace, const char *lane, bool without_gap, uint64_t *ret_ns)
+{
+    unsigned count = 0;
+    double end = 0, sum = 0;
+
+    for (const char *at = strstr(trace, lane); at != NULL; at = strstr(at + 1, lane)) {
+        const char *ts = strstr(at, "\"ts\": "), *line = strchr(at, '\n');
+        double start, dur;
+
+        if (ts == NULL || (line != NULL && ts > line))
+            continue; /* what names the lane */
+        start = strtod(ts + 6, NULL);
+        dur = strtod(strstr(ts, "\"dur\": ") + 7, NULL);
+        if (without_gap)
+            assert_true(start > end - 1e-9 && start < end + 1e-9);
+        end = start + dur;
+        sum += dur;
+        count++;
+    }
+    *ret_ns = (uint64_t)(sum * 1000 + 0.5);
+    return count;
+}
+
+static void the_trace(void **state)
+{
+    struct tl_swim_drawn drawn;
+    struct tl_json json;
+    unsigned marked = 0;
+    struct opened o;
+    size_t bytes;
+    uint64_t ns;
+    char *text;
+
+    (void)state;
+    open_level(&o, 4);
+    tl__json_init(&json, NULL, NULL);
+    assert_int_equal(tl__path_trace_write(&json, &o.run, &drawn), 0);
+    assert_int_equal(drawn.worker_slices, 8);
+    assert_non_null(tl__json_text(&json, &bytes));
+    text = strndup(tl__json_text(&json, &bytes), bytes);
+    assert_non_null(text);
+    /* 6 steps: 4 waited for a scheduler, 6 for their start, 4 ran and 2 were busy cores; the orchestrator, the tail */
+    assert_int_equal(lane_of(text, "\"tid\": 50000,", true, &ns), 4 + 6 + 4 + 2 + 1 + 1);
+    assert_int_equal(ns, 800);
+    assert_int_equal(lane_of(text, "\"tid\": 50001,", false, &ns), 4);
+    assert_int_equal(ns, 480);
+    for (const char *at = strstr(text, "\"marked\": true"); at != NULL; at = strstr(at + 1, "\"marked\": true"))
+        marked++;
+    assert_int_equal(marked, 6);
+    assert_non_null(strstr(text, "\"name\": \"Critical Path\""));
+    assert_non_null(strstr(text, "\"name\": \"core busy\""));
+    free(text);
+    assert_int_equal(tl__json_finish(&json), 0);
+    close_all(&o);
+}
+
 /* Rows that do not fit together: counted, and the sums still hold. */
 static void what_does_not_fit(void **state)
 {
@@ -209,13 +267,9 @@ static void an_empty_recording(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(level_4),
-        cmocka_unit_test(level_3_and_2),
-        cmocka_unit_test(level_1),
-        cmocka_unit_test(kernels),
-        cmocka_unit_test(a_cycle_is_named),
-        cmocka_unit_test(what_does_not_fit),
-        cmocka_unit_test(an_empty_recording),
+        cmocka_unit_test(level_4),           cmocka_unit_test(level_3_and_2),      cmocka_unit_test(level_1),
+        cmocka_unit_test(kernels),           cmocka_unit_test(the_trace),          cmocka_unit_test(a_cycle_is_named),
+        cmocka_unit_test(what_does_not_fit), cmocka_unit_test(an_empty_recording),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "analysis/path_show.h"
+#include "analysis/path_trace.h"
 #include "artifact/file_out.h"
 #include "cmd.h"
 #include "opts.h"
@@ -11,7 +12,7 @@
 #define REPORT "critical_path.md"
 
 struct critical_path {
-    const char *word, *report;
+    const char *word, *report, *trace;
     bool json, report_given;
     struct tl_swim_opened opened;
     struct tl_path_run run;
@@ -27,6 +28,11 @@ static int parse(struct critical_path *c, int argc, char **argv)
          .given = &c->report_given,
          .value = "FILE.md",
          .help = "where the report goes; " REPORT " in the recording if not said"},
+        {.name = "trace",
+         .kind = TL_OPT_TEXT,
+         .target = &c->trace,
+         .value = "FILE",
+         .help = "the trace of `tasklens swimlane` too, with both paths as lanes above the others"},
         {.name = "json",
          .kind = TL_OPT_FLAG,
          .target = &c->json,
@@ -92,6 +98,23 @@ static int write_report(struct critical_path *c)
     return 0;
 }
 
+static int write_trace(struct critical_path *c)
+{
+    static struct tl_out out;
+    struct tl_swim_drawn drawn;
+    struct tl_error error = {0};
+    int code = tl__out_open(&out, c->trace, &error);
+
+    if (code < 0)
+        return tl__cmd_fail(NAME, "%s", error.msg);
+    code = tl__path_trace_write(&out.json, &c->run, &drawn);
+    if (code < 0) {
+        tl__out_abort(&out);
+        return tl__cmd_fail(NAME, "the trace: %s", tl_strerror(code));
+    }
+    return tl__out_commit(&out, &error) < 0 ? tl__cmd_fail(NAME, "%s", error.msg) : 0;
+}
+
 static int show(struct critical_path *c)
 {
     struct tl_page page;
@@ -109,6 +132,8 @@ static int show(struct critical_path *c)
             tl__put_format(&page, "\nreport: %s\n", c->report);
         else if (code == 0)
             tl__put_format(&page, "\nreport: %s/" REPORT "\n", c->opened.found.path);
+        if (code == 0 && c->trace != NULL)
+            tl__put_format(&page, "trace:  %s, for https://ui.perfetto.dev\n", c->trace);
         end = tl__page_end(&page);
         tl__page_fini(&page);
     }
@@ -130,7 +155,8 @@ static int answer(struct critical_path *c)
         if (code != 0)
             return code;
     }
-    return show(c);
+    code = c->trace != NULL ? write_trace(c) : 0;
+    return code != 0 ? code : show(c);
 }
 
 static int run(int argc, char **argv)
