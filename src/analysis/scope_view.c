@@ -75,12 +75,12 @@ const char *tl__scope_why(unsigned resource, const struct tl_resource_use *use, 
         return "at least: the run stopped there";
     if (use->size != 0 && use->peak >= use->size)
         return "all of it: with more, submission could run further ahead";
+    if (use->peak == 0 && use->turned == 0)
+        return "nothing was taken: the least possible";
     switch (resource) {
     case TL_RING_TASKS:
         return "peak, as a power of two";
     case TL_RING_HEAP:
-        if (use->turned == 0)
-            return "nothing was allocated: the least possible";
         return use->turned > use->peak && use->enough > use->peak + 1023
                    ? "peak + largest scope: a heap that goes round leaves gaps"
                    : "peak, in steps of 1K";

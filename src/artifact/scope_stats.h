@@ -15,9 +15,10 @@
 
 #define TL_SCOPE_DIR_NAME "scope_stats"
 #define TL_SCOPE_NAME "scope_stats.jsonl"
-#define TL_SCOPE_VERSION 6            /* of what we write; a file that says more is refused */
-#define TL_SCOPE_MAX_RINGS 64u        /* that a file may have; ours have 4 or 1 */
-#define TL_SCOPE_MAX_DEPTH (1u << 20) /* that a boundary may have */
+#define TL_SCOPE_PAGE_NAME "scope.html" /* what `tasklens scope --html` makes of it, beside it */
+#define TL_SCOPE_VERSION 6              /* of what we write; a file that says more is refused */
+#define TL_SCOPE_MAX_RINGS 64u          /* that a file may have; ours have 4 or 1 */
+#define TL_SCOPE_MAX_DEPTH (1u << 20)   /* that a boundary may have */
 
 /* What a ring has of each, and what a boundary says about each. */
 enum tl_ring_resource { TL_RING_TASKS, TL_RING_HEAP, TL_RING_DEPS, TL_RING_RESOURCES };

@@ -16,12 +16,17 @@
 #define ARENA_ALIGN UINT64_C(4096)
 #define LINE UINT64_C(64)
 
-/* A new collector is a row here. */
+/* A new collector is a row here, a line each. */
+/* clang-format off */
 static const struct tl_collector_spec *const specs[TL_STREAM_COUNT] = {
-    [TL_STREAM_DUMP] = &tl__dump_collector,     [TL_STREAM_PARTS] = &tl__parts_collector,
-    [TL_STREAM_PHASES] = &tl__phases_collector, [TL_STREAM_SUBMITS] = &tl__submits_collector,
+    [TL_STREAM_DUMP] = &tl__dump_collector,
+    [TL_STREAM_PARTS] = &tl__parts_collector,
+    [TL_STREAM_PHASES] = &tl__phases_collector,
+    [TL_STREAM_SUBMITS] = &tl__submits_collector,
     [TL_STREAM_DEPS] = &tl__deps_collector,
+    [TL_STREAM_SCOPE] = &tl__scope_collector,
 };
+/* clang-format on */
 
 const struct tl_collector_spec *tl__collector_at(unsigned stream)
 {

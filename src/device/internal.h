@@ -317,6 +317,21 @@ void tl__orch_commit(struct tl_orch *o, unsigned stream);
  * thread of the run. */
 bool tl__orch_step(struct tl_device *d);
 
+/* --- probe_scope.c: scope statistics ------------------------------------------------------------------------------ */
+
+static inline bool tl__scopes_recorded(const struct tl_orch *o)
+{
+    return tl__records(&o->device->orch_record.rec, TL_STREAM_SCOPE);
+}
+
+/* Where a scope (NULL: the orchestration as a whole) begins or ends (enum tl_wire_boundary), as things are now. Only
+ * where they are recorded, as the next two. Orchestrator's thread. */
+void tl__scope_record(struct tl_orch *o, const struct tl_scope_info *scope, unsigned phase);
+/* The orchestration has failed: the end, here, of each scope that is open, and of the whole. */
+void tl__scope_record_stop(struct tl_orch *o);
+/* It has ended well: what must have been recorded, by the graph's own count of scopes. */
+void tl__scope_expect(struct tl_orch *o);
+
 /* --- image.c: the last build, for a run of the same definition ------------------------------------------------- */
 
 /* Whether the launch is of what the kept image was built from. */

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "wire/scope_record.h"
 
 #define RECLAIM_EVERY 32u /* submits; small, so that memory is used again while it is in cache */
 #define RUN_AHEAD 512u    /* unfinished tasks beyond which the orchestrator helps: what they touch stays in cache */
@@ -18,6 +19,8 @@ static void orch_fail(struct tl_orch *o, int code, const char *text)
         return;
     o->error = code;
     tl__device_fail(o->device, code, text);
+    if (tl__scopes_recorded(o))
+        tl__scope_record_stop(o);
 }
 
 /* --- kernels --------------------------------------------------------------------------------------------------- */
@@ -303,8 +306,12 @@ static void release_ranges(struct tl_orch *o, const struct tl_range *ranges, int
 
 TL_API void tl_scope_begin(struct tl_orch *o, enum tl_scope_kind kind, const char *file, int line)
 {
-    if (o->error == 0 && tl__graph_scope_begin(o->graph, kind, file, line) < 0)
+    if (o->error != 0)
+        return;
+    if (tl__graph_scope_begin(o->graph, kind, file, line) < 0)
         orch_fail(o, TL_ENOMEM, "no memory for another scope");
+    else if (tl__scopes_recorded(o))
+        tl__scope_record(o, tl__graph_scope(o->graph), TL_WIRE_SCOPE_BEGIN);
 }
 
 TL_API void tl_scope_end(struct tl_orch *o)
@@ -314,6 +321,8 @@ TL_API void tl_scope_end(struct tl_orch *o)
 
     if (o->error != 0)
         return;
+    if (tl__scopes_recorded(o) && tl__graph_scope(o->graph) != NULL)
+        tl__scope_record(o, tl__graph_scope(o->graph), TL_WIRE_SCOPE_END);
     n = tl__graph_scope_end(o->graph, &ranges);
     if (n < 0)
         orch_fail(o, n, "tl_scope_end without an open scope; each needs its tl_scope_begin");
@@ -369,6 +378,16 @@ static void read_args(struct tl_device *d, struct tl_program_args *args)
     args->n_params = l->n_params;
 }
 
+/* What stands outside any scope is let go. */
+static void end_whole(struct tl_orch *o, const struct tl_range *ranges, int n)
+{
+    if (tl__scopes_recorded(o)) {
+        tl__scope_record(o, NULL, TL_WIRE_SCOPE_END);
+        tl__scope_expect(o);
+    }
+    release_ranges(o, ranges, n);
+}
+
 void tl__orch_run(struct tl_orch *o)
 {
     const struct tl_current current = {.device = o->device};
@@ -378,6 +397,8 @@ void tl__orch_run(struct tl_orch *o)
     int n;
 
     read_args(o->device, &args);
+    if (tl__scopes_recorded(o))
+        tl__scope_record(o, NULL, TL_WIRE_SCOPE_BEGIN);
     tl__current = &current;
     o->device->program->orchestrate(o, &args);
     tl__current = NULL;
@@ -386,7 +407,7 @@ void tl__orch_run(struct tl_orch *o)
         if (n < 0)
             orch_fail(o, n, err.msg);
         else
-            release_ranges(o, ranges, n);
+            end_whole(o, ranges, n);
         tl__warn_unconsumed_tags(o->graph);
     }
     tl_store_rel(&o->device->submitted_all, 1u); /* D8: `submitted` is final; pairs with drained() */

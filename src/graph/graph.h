@@ -160,6 +160,11 @@ int tl__graph_scope_end(struct tl_graph *g, const struct tl_range **ret_ranges);
 int tl__graph_finish(struct tl_graph *g, const struct tl_range **ret_ranges, struct tl_error *reterr);
 /* The innermost open scope, or NULL outside any. The graph's, until its next call. */
 const struct tl_scope_info *tl__graph_scope(const struct tl_graph *g);
+/* Open scopes, and the one of that depth (below that number). The graph's, until its next call. */
+uint32_t tl__graph_depth(const struct tl_graph *g);
+const struct tl_scope_info *tl__graph_scope_at(const struct tl_graph *g, uint32_t depth);
+/* Scopes that have begun so far. */
+uint32_t tl__graph_scopes(const struct tl_graph *g);
 
 /*
  * Plans one task. 0: *plan is set, the allocated tensors are written to their lvalues, later plans depend on this one.

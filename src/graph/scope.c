@@ -86,3 +86,18 @@ const struct tl_scope_info *tl__graph_scope(const struct tl_graph *g)
 {
     return g->frames.count > 1 ? &tl__frame_top(g)->info : NULL;
 }
+
+uint32_t tl__graph_depth(const struct tl_graph *g)
+{
+    return (uint32_t)g->frames.count - 1;
+}
+
+const struct tl_scope_info *tl__graph_scope_at(const struct tl_graph *g, uint32_t depth)
+{
+    return &g->frames.items[depth + 1].info;
+}
+
+uint32_t tl__graph_scopes(const struct tl_graph *g)
+{
+    return g->frame_serial;
+}

@@ -35,9 +35,8 @@ static int check_config(const struct tl_worker *w, const struct tl_run_config *c
         return tl__fail(reterr, TL_ERANGE, "the args dump has levels 0 to 3, not %d", c->dump_args);
     if (c->chip_swimlane < 0 || c->chip_swimlane > 4)
         return tl__fail(reterr, TL_ERANGE, "the chip swimlane has levels 0 to 4, not %d", c->chip_swimlane);
-    if (c->pmu != 0 || c->scope_stats)
-        return tl__fail(reterr, TL_ENOTSUP, "%s is not available yet in this version",
-                        c->pmu != 0 ? "the PMU collector" : "scope statistics");
+    if (c->pmu != 0)
+        return tl__fail(reterr, TL_ENOTSUP, "the PMU collector is not available yet in this version");
     if (c->block_dim > w->arch->clusters)
         return tl__fail(reterr, TL_ERANGE, "%s has %u clusters, not %u", w->platform, w->arch->clusters, c->block_dim);
     if (c->aicpu_threads != 0 && (c->aicpu_threads < 2 || c->aicpu_threads > TL_MAX_AICPU_THREADS))

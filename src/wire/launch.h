@@ -25,6 +25,7 @@ enum tl_stream {
     TL_STREAM_PHASES,  /* scheduler phases; levels 3 and up */
     TL_STREAM_SUBMITS, /* the orchestrator's submits; level 4 */
     TL_STREAM_DEPS,    /* dep_gen: submits with their arguments and edges */
+    TL_STREAM_SCOPE,   /* scope boundaries */
     TL_STREAM_COUNT
 };
 #define TL_STREAM_SLOTS 16u /* numbers that the shared layouts have room for */
@@ -72,7 +73,8 @@ static inline uint32_t tl__scheduler_streams(const struct tl_launch *l)
 
 static inline uint32_t tl__orchestrator_streams(const struct tl_launch *l)
 {
-    return (l->swimlane_level >= 4 ? 1u << TL_STREAM_SUBMITS : 0u) | (l->dep_gen != 0 ? 1u << TL_STREAM_DEPS : 0u);
+    return (l->swimlane_level >= 4 ? 1u << TL_STREAM_SUBMITS : 0u) | (l->dep_gen != 0 ? 1u << TL_STREAM_DEPS : 0u) |
+           (l->scope_stats != 0 ? 1u << TL_STREAM_SCOPE : 0u);
 }
 
 /* Both clocks at one moment: the host's before and after the device's was read. All 0: not taken. */

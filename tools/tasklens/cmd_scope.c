@@ -9,7 +9,6 @@
 #include "opts.h"
 
 #define COMMAND "scope"
-#define PAGE_NAME "scope.html"
 
 struct scope {
     const char *word; /* as given; NULL: none */
@@ -112,7 +111,8 @@ static int write_page(const struct scope *s, const struct tl_scope_view *view)
     struct tl_out out;
     int code, end;
 
-    code = s->out != NULL ? tl__out_open(&out, s->out, &error) : tl__out_open_in(&out, view->dir, PAGE_NAME, &error);
+    code = s->out != NULL ? tl__out_open(&out, s->out, &error)
+                          : tl__out_open_in(&out, view->dir, TL_SCOPE_PAGE_NAME, &error);
     if (code != 0)
         return tl__cmd_fail(COMMAND, "%s%s", error.msg, s->out == NULL ? "; -o FILE writes it elsewhere" : "");
     tl__page_init(&page, page_to_file, &out);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scope statistics' hooks: a record whenever a scope begins or ends. */
+#include "device/internal.h"
+
+#include <string.h>
+
+#include "wire/scope_record.h"
+
+#define WHOLE "(orchestration)" /* what stands outside any scope */
+
+/* The file's name and its folder's: enough to find it, and the same wherever the tree lies. */
+static void fill_file(struct tl_wire_scope_record *r, const char *file)
+{
+    size_t n = strlen(file), at = n;
+
+    for (unsigned slashes = 0; at > 0; at--)
+        if (file[at - 1] == '/' && ++slashes == 2)
+            break;
+    if (n - at >= sizeof(r->file))
+        at = n - (sizeof(r->file) - 1);
+    memcpy(r->file, file + at, n - at);
+}
+
+static void fill(struct tl_wire_scope_record *r, const struct tl_graph *graph, const struct tl_scope_info *scope,
+                 uint8_t phase)
+{
+    uint32_t ring = scope != NULL ? scope->ring : 0;
+    struct tl_ring_usage usage = tl__graph_usage(graph, ring);
+
+    memset(r, 0, sizeof(*r));
+    r->task_tail = usage.task_tail;
+    r->task_head = usage.task_head;
+    r->heap_tail = usage.heap_tail;
+    r->heap_head = usage.heap_head;
+    r->dep_tail = usage.dep_tail;
+    r->dep_head = usage.dep_head;
+    r->tensormap = tl__graph_writers(graph);
+    r->depth = scope != NULL ? scope->depth + 1 : 0;
+    r->line = scope != NULL ? (uint32_t)scope->line : 0;
+    r->phase = phase;
+    r->ring = (uint8_t)ring;
+    fill_file(r, scope != NULL ? scope->file : WHOLE);
+}
+
+void tl__scope_record(struct tl_orch *o, const struct tl_scope_info *scope, unsigned phase)
+{
+    struct tl_wire_scope_record record, *place;
+
+    (void)tl__reclaim(o); /* what is taken is then what is needed, not what nobody has looked at lately */
+    fill(&record, o->graph, scope, (uint8_t)phase);
+    place = tl__orch_reserve(o, TL_STREAM_SCOPE);
+    if (place == NULL)
+        return;
+    *place = record;
+    tl__orch_commit(o, TL_STREAM_SCOPE);
+}
+
+void tl__scope_record_stop(struct tl_orch *o)
+{
+    const struct tl_scope_info *scope;
+
+    for (uint32_t depth = tl__graph_depth(o->graph); depth > 0; depth--) {
+        scope = tl__graph_scope_at(o->graph, depth - 1);
+        tl__scope_record(o, scope, TL_WIRE_SCOPE_END);
+    }
+    tl__scope_record(o, NULL, TL_WIRE_SCOPE_END);
+}
+
+void tl__scope_expect(struct tl_orch *o)
+{
+    o->device->orch_record.rec.expected[TL_STREAM_SCOPE] = 2 * ((uint64_t)tl__graph_scopes(o->graph) + 1);
+}
