@@ -131,7 +131,7 @@
 
     if (!chart.isBytes)
       return y.ticks(4).filter(function (v) { return v === Math.floor(v); });
-    step = Math.pow(2, Math.ceil(Math.log((domain[1] - domain[0]) / 5) / Math.LN2));
+    step = Math.max(1, Math.pow(2, Math.ceil(Math.log((domain[1] - domain[0]) / 5) / Math.LN2)));
     for (var v = Math.ceil(domain[0] / step) * step; v <= domain[1]; v += step)
       values.push(v);
     return values;
@@ -279,6 +279,10 @@
       });
       section.append("h2").text("Ring " + ring.ring + ", " + tasklens.plural(ring.scopes, "scope"))
         .append("code").text(ring.settings);
+      if (ring.use.every(function (use) { return use.peak === 0; })) {
+        section.append("p").attr("class", "faint").text("Nothing was ever taken here.");
+        return;
+      }
       grid = section.append("div").attr("class", "charts");
       resources.forEach(function (resource, r) {
         var use = ring.use[r];
