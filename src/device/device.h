@@ -11,6 +11,7 @@
 #include <tasklens/program.h>
 
 #include "arch/arch.h"
+#include "device/counters.h"
 #include "wire/bell.h"
 #include "wire/launch.h"
 #include "wire/memory.h"
@@ -19,10 +20,11 @@ struct tl_device;
 
 struct tl_device_opts {
     const struct tl_arch *arch;
-    struct tl_devmem memory;    /* the chip's; outlives the device */
-    struct tl_bell_page *bells; /* outlives the device */
-    unsigned threads;           /* that step roles, the caller of run included; >= 1 */
-    void (*thread_begin)(void); /* called first in each thread that the device makes; NULL: nothing */
+    struct tl_devmem memory;               /* the chip's; outlives the device */
+    struct tl_bell_page *bells;            /* outlives the device */
+    unsigned threads;                      /* that step roles, the caller of run included; >= 1 */
+    const struct tl_counter_ops *counters; /* the machine's; outlives the device; NULL: none */
+    void (*thread_begin)(void);            /* called first in each thread that the device makes; NULL: nothing */
 };
 
 /* Makes the device and its threads (threads - 1 of them; they sleep between runs). 0, TL_ENOMEM. */

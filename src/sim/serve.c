@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/runtime.h"
+#include "sim/counters.h"
 #include "sim/crash.h"
 
 #define MAX_PROGRAMS 256u
@@ -17,6 +18,8 @@
 struct serving {
     const struct tl_server *server;
     struct tl_device *device;
+    struct tl_counters *counters;
+    bool hung;                                       /* a thread may be in a kernel for ever: what it uses stays */
     const struct tl_program *programs[MAX_PROGRAMS]; /* by handle */
     void *objects[MAX_PROGRAMS];                     /* of dlopen; NULL for linked ones */
 };
@@ -73,6 +76,7 @@ static int launch(struct serving *s, const struct tl_mail *mail)
     if (s->objects[mail->handle] == NULL) /* linked in: its orchestration may read what the caller changes */
         tl__device_forget(s->device);
     code = tl__runtime_run(s->device, mail->addr, s->programs[mail->handle]);
+    s->hung = s->hung || code == TL_EHANG;
     if (s->server->own_process)
         tl__crash_set_status(0);
     return code < 0 ? code : 0;
@@ -96,11 +100,11 @@ static void serve_mail(struct serving *s, struct tl_mail *mail)
 
 int tl__serve(const struct tl_server *server)
 {
-    const struct tl_device_opts opts = {.arch = server->arch,
-                                        .memory = server->memory,
-                                        .bells = server->bells,
-                                        .threads = server->threads,
-                                        .thread_begin = server->own_process ? tl__crash_thread : NULL};
+    struct tl_device_opts opts = {.arch = server->arch,
+                                  .memory = server->memory,
+                                  .bells = server->bells,
+                                  .threads = server->threads,
+                                  .thread_begin = server->own_process ? tl__crash_thread : NULL};
     struct serving *s = tl__alloc(1, sizeof(*s));
     struct tl_mail *mail = tl__alloc(1, sizeof(*mail));
     int rc = TL_ENOMEM;
@@ -108,6 +112,8 @@ int tl__serve(const struct tl_server *server)
     if (s == NULL || mail == NULL)
         goto out;
     s->server = server;
+    s->counters = tl__counters_create();
+    opts.counters = tl__counters_ops(s->counters);
     rc = tl__device_create(&opts, &s->device);
     mail->handle = TL_MAIL_VERSION;
     if (rc != 0)
@@ -115,6 +121,8 @@ int tl__serve(const struct tl_server *server)
     if (reply(s, mail, TL_MAIL_READY, rc) == 0 && rc == 0)
         serve_mail(s, mail);
     tl__device_destroy(s->device);
+    if (!s->hung)
+        tl__counters_destroy(s->counters);
     for (unsigned i = 0; i < MAX_PROGRAMS; i++)
         if (s->objects[i] != NULL)
             (void)dlclose(s->objects[i]);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The machine's own counters by way of the system: the same group code with events that every system has, page faults
+ * and time, so that it is tested where there is no hardware to count. Skipped where counting is forbidden.
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <pthread.h>
+#include <cmocka.h>
+
+#include "sim/counters.h"
+#include "wire/pmu_record.h"
+
+#define PAGES 64u
+
+static struct tl_counters *counters;
+static const struct tl_counter_ops *ops;
+
+static const char *const names[] = {"PERF_COUNT_SW_TASK_CLOCK", "PERF_COUNT_SW_PAGE_FAULTS"};
+
+static void touch(unsigned pages)
+{
+    volatile char *p = mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(p != MAP_FAILED);
+    (void)madvise((void *)(uintptr_t)p, pages * 4096, MADV_NOHUGEPAGE);
+    for (unsigned i = 0; i < pages; i++)
+        p[i * 4096] = 1;
+    assert_int_equal(munmap((void *)(uintptr_t)p, pages * 4096), 0);
+}
+
+/* What the calling thread counts while it touches so many pages. */
+static uint64_t faults(unsigned pages)
+{
+    uint64_t before[2] = {0}, after[2] = {0};
+
+    assert_true(ops->read(ops->ctx, before));
+    touch(pages);
+    assert_true(ops->read(ops->ctx, after));
+    assert_true(after[0] > before[0]); /* time passed */
+    return after[1] - before[1];
+}
+
+static void a_group_of_the_thread(void **state)
+{
+    uint8_t why = TL_MACHINE_COUNT;
+
+    (void)state;
+    assert_int_equal(ops->begin(ops->ctx, names, 2, &why), 2);
+    assert_in_range(faults(PAGES), PAGES, PAGES + 8);
+    assert_in_range(faults(2 * PAGES), 2 * PAGES, 2 * PAGES + 8);
+    assert_in_range(faults(1), 1, 9);
+}
+
+static void *on_a_thread(void *arg)
+{
+    *(uint64_t *)arg = faults(3 * PAGES);
+    return NULL;
+}
+
+/* Each thread has its own group; another's faults are not in it. */
+static void threads_count_apart(void **state)
+{
+    uint8_t why;
+    uint64_t before[2], after[2], theirs = 0;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(ops->begin(ops->ctx, names, 2, &why), 2);
+    assert_true(ops->read(ops->ctx, before));
+    assert_int_equal(pthread_create(&thread, NULL, on_a_thread, &theirs), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(ops->read(ops->ctx, after));
+    assert_in_range(theirs, 3 * PAGES, 3 * PAGES + 16);
+    assert_true(after[1] - before[1] < PAGES);
+}
+
+/* Another run, other events: what was open is closed, and an unknown name is left out. */
+static void from_run_to_run(void **state)
+{
+    const char *const mixed[] = {"PERF_COUNT_SW_TASK_CLOCK", "NO-SUCH-EVENT", "PERF_COUNT_SW_PAGE_FAULTS"};
+    uint64_t values[3] = {0, 77, 0};
+    uint8_t why = TL_MACHINE_COUNT;
+
+    (void)state;
+    for (int i = 0; i < 3000; i++) /* more than a process may have open at once */
+        assert_int_equal(ops->begin(ops->ctx, names, 2, &why), 2);
+    assert_int_equal(ops->begin(ops->ctx, mixed, 3, &why), 4);
+    assert_true(ops->read(ops->ctx, values));
+    assert_int_equal(values[1], 77);
+    assert_int_equal(ops->begin(ops->ctx, mixed, 2, &why), 0); /* nothing beside the leader */
+    assert_int_equal(why, TL_MACHINE_ABSENT);
+    assert_false(ops->read(ops->ctx, values));
+    assert_int_equal(ops->begin(ops->ctx, &mixed[1], 2, &why), 0); /* no leader */
+    assert_int_equal(why, TL_MACHINE_ABSENT);
+    assert_false(ops->read(ops->ctx, values));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_group_of_the_thread),
+        cmocka_unit_test(threads_count_apart),
+        cmocka_unit_test(from_run_to_run),
+    };
+    uint8_t why;
+    int code = 77;
+
+    counters = tl__counters_create();
+    ops = tl__counters_ops(counters);
+    if (ops != NULL && ops->begin(ops->ctx, names, 2, &why) == 2)
+        code = cmocka_run_group_tests(tests, NULL, NULL);
+    tl__counters_destroy(counters);
+    return code;
+}
