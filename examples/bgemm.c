@@ -24,6 +24,19 @@ static const float *row_of(const struct tl_kernel_args *k, uint32_t slot, uint32
     return TL_DATA(k, slot, const float) + row * k->tensors[slot].strides[1];
 }
 
+/* For --enable-pmu: what a chip would do for p (+)= a * b. */
+static void count_product(const struct tl_kernel_args *k, bool accumulate)
+{
+    const uint64_t a = tl_tensor_numel(&k->tensors[0]), b = tl_tensor_numel(&k->tensors[1]),
+                   p = tl_tensor_numel(&k->tensors[2]);
+
+    tl_count(k, TL_COUNT_MTE2_BYTES, (a + b + (accumulate ? p : 0)) * sizeof(float));
+    tl_count(k, TL_COUNT_MTE1_L0A_BYTES, a * sizeof(float));
+    tl_count(k, TL_COUNT_MTE1_L0B_BYTES, b * sizeof(float));
+    tl_count(k, TL_COUNT_CUBE_FP32_OPS, p * k->tensors[0].shape[2]);
+    tl_count(k, TL_COUNT_FIX_BYTES, p * sizeof(float));
+}
+
 /* p (+)= a * b; a [1, rows, depth], b [1, depth, cols], p [rows, cols]. The order i, t, j reads b along its rows. */
 static void multiply(const struct tl_kernel_args *k, bool accumulate)
 {
@@ -43,6 +56,7 @@ static void multiply(const struct tl_kernel_args *k, bool accumulate)
                 p_row[j] += factor * b_row[j * b->strides[2]];
         }
     }
+    count_product(k, accumulate);
 }
 
 /* The first step along k. The tile is an output: it holds anything, so this must not read it. */
@@ -66,6 +80,8 @@ static void store(const struct tl_kernel_args *k)
         for (uint32_t j = 0; j < p->shape[1]; j++)
             TL_DATA(k, 1, float)[i * c->strides[1] + j] = TL_DATA(k, 0, const float)[i * p->strides[0] + j];
     }
+    tl_count(k, TL_COUNT_MTE2_BYTES, tl_tensor_numel(p) * sizeof(float));
+    tl_count(k, TL_COUNT_MTE3_BYTES, tl_tensor_numel(p) * sizeof(float));
 }
 
 static const struct tl_kernel kernels[] = {

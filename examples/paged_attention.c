@@ -66,6 +66,11 @@ static void save(void *data, uint64_t i, unsigned dtype, float value)
         ((float *)data)[i] = value;
 }
 
+static uint64_t size_of(unsigned dtype)
+{
+    return dtype == TL_BFLOAT16 ? sizeof(uint16_t) : sizeof(float);
+}
+
 /* n elements from element `at` on, as float32. */
 static void load_row(float *row, const void *data, uint64_t at, uint32_t n, unsigned dtype)
 {
@@ -109,6 +114,28 @@ static uint64_t cache_row(const struct tl_tensor *cache, int32_t physical, uint3
     return (uint64_t)physical * cache->strides[0] + key * cache->strides[1] + head * cache->strides[2];
 }
 
+/* For --enable-pmu: what a chip would do. Bytes that a vector core loads and stores, operations on float32, and those
+ * that are no plain arithmetic. */
+static void count_vector(const struct tl_kernel_args *k, uint64_t loads, uint64_t stores, uint64_t ops, uint64_t others)
+{
+    tl_count(k, TL_COUNT_MTE2_BYTES, loads);
+    tl_count(k, TL_COUNT_MTE3_BYTES, stores);
+    tl_count(k, TL_COUNT_VEC_FP32_OPS, ops);
+    tl_count(k, TL_COUNT_VEC_MISC_OPS, others);
+}
+
+/* Likewise a cube core: elements of the left and the right matrix, in the program's dtype, and of the float32 result,
+ * and multiply-adds. */
+static void count_cube(const struct tl_kernel_args *k, unsigned dtype, uint64_t left, uint64_t right, uint64_t result,
+                       uint64_t products)
+{
+    tl_count(k, TL_COUNT_MTE2_BYTES, (left + right) * size_of(dtype));
+    tl_count(k, TL_COUNT_MTE1_L0A_BYTES, left * size_of(dtype));
+    tl_count(k, TL_COUNT_MTE1_L0B_BYTES, right * size_of(dtype));
+    tl_count(k, dtype == TL_FLOAT32 ? TL_COUNT_CUBE_FP32_OPS : TL_COUNT_CUBE_FP16_OPS, products);
+    tl_count(k, TL_COUNT_FIX_BYTES, result * sizeof(float));
+}
+
 /* Running maximum, sum and weighted values of nothing yet. Tensors: m, l [pairs, group], acc [pairs, group, head_dim].
  */
 static void init(const struct tl_kernel_args *k)
@@ -122,6 +149,7 @@ static void init(const struct tl_kernel_args *k)
         for (uint32_t d = 0; d < head_dim; d++)
             TL_DATA(k, 2, float)[g * head_dim + d] = 0.0f;
     }
+    count_vector(k, 0, group * (2 + (uint64_t)head_dim) * sizeof(float), 0, group * (2 + (uint64_t)head_dim));
 }
 
 /* scores = scale * q * k^T for one block of keys.
@@ -147,6 +175,8 @@ static void qk(const struct tl_kernel_args *k)
             scores[g * block_size + t] = t < valid ? TL_SCALAR_OF(k, 1, float) * dot(query, key, head_dim) : MASKED;
         }
     }
+    count_cube(k, q->dtype, (uint64_t)group * head_dim, (uint64_t)valid * head_dim, (uint64_t)group * block_size,
+               (uint64_t)group * valid * head_dim);
 }
 
 /* probs = exp(scores - m), m the block's maximum, l the sum. The maximum is what keeps exp() from overflowing.
@@ -173,6 +203,9 @@ static void softmax(const struct tl_kernel_args *k)
         TL_DATA(k, 3, float)[row] = m;
         TL_DATA(k, 4, float)[row] = l;
     }
+    /* A score: a difference and a sum; a comparison, an exponential and a conversion. */
+    count_vector(k, group * (uint64_t)valid * sizeof(float), group * (block_size * size_of(dtype) + 2 * sizeof(float)),
+                 group * ((uint64_t)valid + block_size), group * (2 * (uint64_t)valid + block_size));
 }
 
 /* weighted = probs * v for one block. Tensors: probs, v_cache, block_table, context_lens,
@@ -199,6 +232,8 @@ static void pv(const struct tl_kernel_args *k)
                 out[g * head_dim + d] += p * value[d];
         }
     }
+    count_cube(k, probs->dtype, (uint64_t)group * valid, (uint64_t)valid * head_dim, (uint64_t)group * head_dim,
+               (uint64_t)group * valid * head_dim);
 }
 
 /* Folds a block's result into the running one: both are scaled to the larger maximum.
@@ -220,6 +255,9 @@ static void update(const struct tl_kernel_args *k)
         for (uint64_t e = g * head_dim; e < (g + 1) * head_dim; e++)
             acc[e] = keep * acc[e] + take * weighted[e];
     }
+    count_vector(k, group * (4 + 2 * (uint64_t)head_dim) * sizeof(float),
+                 group * (2 + (uint64_t)head_dim) * sizeof(float), group * (5 + 3 * (uint64_t)head_dim),
+                 UINT64_C(3) * group);
 }
 
 /* out = acc / l, in the program's dtype; 0 for an empty context. Tensors: l, acc, out [pairs, group, head_dim]. */
@@ -236,6 +274,8 @@ static void finish(const struct tl_kernel_args *k)
             save(TL_DATA(k, 2, void), row * head_dim + d, out->dtype,
                  l > 0.0f ? TL_DATA(k, 1, const float)[row * head_dim + d] / l : 0.0f);
     }
+    count_vector(k, group * (1 + (uint64_t)head_dim) * sizeof(float), group * (uint64_t)head_dim * size_of(out->dtype),
+                 group * (uint64_t)head_dim, out->dtype == TL_FLOAT32 ? 0 : group * (uint64_t)head_dim);
 }
 
 static const struct tl_kernel kernels[] = {

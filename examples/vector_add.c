@@ -7,6 +7,7 @@
  *
  *     tasklens run vector_add --dump-args 2      every argument of every task
  *     tasklens run vector_add --dump-args 1      only what tl_dump() below has marked
+ *     tasklens run vector_add --enable-pmu       what the cores counted: see tl_count() below
  *     tasklens run vector_add --set tiles=7      another graph over the same data
  */
 #include <tasklens/program.h>
@@ -28,6 +29,10 @@ static void add(const struct tl_kernel_args *k)
 
     for (uint32_t i = 0; i < n; i++)
         z[i] = scale * (x[i] + y[i]) + bias[i];
+    /* What a chip would do for it; for --enable-pmu, and nothing in any other run. */
+    tl_count(k, TL_COUNT_MTE2_BYTES, 3 * n * sizeof *x);
+    tl_count(k, TL_COUNT_VEC_FP32_OPS, UINT64_C(3) * n);
+    tl_count(k, TL_COUNT_MTE3_BYTES, n * sizeof *z);
 }
 
 /* func_id, name, core type, function, and the direction of each payload slot. The dump takes its roles from it. */

@@ -5,6 +5,27 @@
 
 #include "layer.h"
 
+/* For --enable-pmu: what a chip would do. Elements of float32 that a vector core loads and stores, operations on them,
+ * and those that are no plain arithmetic. */
+static void count_vector(const struct tl_kernel_args *k, uint64_t loads, uint64_t stores, uint64_t ops, uint64_t others)
+{
+    tl_count(k, TL_COUNT_MTE2_BYTES, loads * sizeof(float));
+    tl_count(k, TL_COUNT_MTE3_BYTES, stores * sizeof(float));
+    tl_count(k, TL_COUNT_VEC_FP32_OPS, ops);
+    tl_count(k, TL_COUNT_VEC_MISC_OPS, others);
+}
+
+/* Likewise a cube core: elements of the left and the right matrix and of the result, and multiply-adds. */
+static void count_cube(const struct tl_kernel_args *k, uint64_t left, uint64_t right, uint64_t result,
+                       uint64_t products)
+{
+    tl_count(k, TL_COUNT_MTE2_BYTES, (left + right) * sizeof(float));
+    tl_count(k, TL_COUNT_MTE1_L0A_BYTES, left * sizeof(float));
+    tl_count(k, TL_COUNT_MTE1_L0B_BYTES, right * sizeof(float));
+    tl_count(k, TL_COUNT_CUBE_FP32_OPS, products);
+    tl_count(k, TL_COUNT_FIX_BYTES, result * sizeof(float));
+}
+
 /* h = x * w / rms(x), row by row. Tensors: x [rows, n], w [n], h [rows, n]. */
 static void rmsnorm(const struct tl_kernel_args *k)
 {
@@ -21,6 +42,8 @@ static void rmsnorm(const struct tl_kernel_args *k)
         for (uint32_t i = 0; i < n; i++)
             TL_DATA(k, 2, float)[(uint64_t)r * n + i] = x[i] * scale * w[i];
     }
+    count_vector(k, ((uint64_t)rows + 1) * n, (uint64_t)rows * n, UINT64_C(4) * rows * n, 0);
+    tl_count(k, TL_COUNT_SCALAR_OPS, UINT64_C(4) * rows);
 }
 
 /* y = x * w. Tensors: x [rows, n], w [n, cols], y [rows, cols]; w and y may be windows: rows as strides say. */
@@ -40,6 +63,7 @@ static void matmul(const struct tl_kernel_args *k)
                 y_row[c] += x_row[i] * w_row[c];
         }
     }
+    count_cube(k, tl_tensor_numel(x), tl_tensor_numel(w), tl_tensor_numel(y), tl_tensor_numel(y) * x->shape[1]);
 }
 
 /* Rotates pairs (i, i + half) of each head by an angle that grows with the token's position, which is the last of its
@@ -63,6 +87,9 @@ static void rope(const struct tl_kernel_args *k)
             row[at + half] = a * sinf(angle) + b2 * cosf(angle);
         }
     }
+    /* A pair: seven operations, a power, two sines and two cosines. */
+    count_vector(k, tl_tensor_numel(t) + t->shape[0], tl_tensor_numel(t), 7 * tl_tensor_numel(t) / 2,
+                 5 * tl_tensor_numel(t) / 2);
 }
 
 /* First element of a token in a cache [blocks, block_size, kv_heads, head_dim], found through its row of the table. */
@@ -83,6 +110,8 @@ static void cache_write(const struct tl_kernel_args *k)
         memcpy(TL_DATA(k, 4, float) + slot, TL_DATA(k, 0, const float) + (uint64_t)b * width, width * sizeof(float));
         memcpy(TL_DATA(k, 5, float) + slot, TL_DATA(k, 1, const float) + (uint64_t)b * width, width * sizeof(float));
     }
+    count_vector(k, 2 * tl_tensor_numel(&k->tensors[0]), 2 * tl_tensor_numel(&k->tensors[0]), 0, 0);
+    tl_count(k, TL_COUNT_SCALAR_OPS, UINT64_C(6) * k->tensors[0].shape[0]); /* where each token's slot is */
 }
 
 /* One block of this task is one sequence. Tensors: q [batch, heads * head_dim], k_cache, block_table, context_lens,
@@ -106,6 +135,8 @@ static void qk(const struct tl_kernel_args *k)
             sum += q[i] * key[i];
         TL_DATA(k, 4, float)[(uint64_t)b * heads * tokens + e] = sum / sqrtf((float)head_dim);
     }
+    count_cube(k, (uint64_t)heads * head_dim, (uint64_t)cache->shape[2] * len * head_dim, (uint64_t)heads * tokens,
+               (uint64_t)heads * len * head_dim);
 }
 
 /* Tensors: scores [batch, heads, max_tokens], context_lens, probs as scores. */
@@ -126,6 +157,9 @@ static void softmax(const struct tl_kernel_args *k)
         for (uint32_t t = 0; t < tokens; t++)
             probs[t] = t < len ? expf(scores[t] - largest) / sum : 0.0f;
     }
+    /* A score: two differences, a sum and a quotient; a comparison and two exponentials. */
+    count_vector(k, (uint64_t)heads * len, (uint64_t)heads * tokens, UINT64_C(4) * heads * len,
+                 UINT64_C(3) * heads * len);
 }
 
 /* Tensors: probs, v_cache, block_table, context_lens, out [batch, heads * head_dim]. */
@@ -149,6 +183,8 @@ static void pv(const struct tl_kernel_args *k)
                 out[i] += probs[t] * value[i];
         }
     }
+    count_cube(k, (uint64_t)heads * len, (uint64_t)cache->shape[2] * len * head_dim, (uint64_t)heads * head_dim,
+               (uint64_t)heads * len * head_dim);
 }
 
 /* sum = a + b. All of one shape, dense. */
@@ -158,6 +194,7 @@ static void residual(const struct tl_kernel_args *k)
 
     for (uint64_t i = 0; i < n; i++)
         TL_DATA(k, 2, float)[i] = TL_DATA(k, 0, const float)[i] + TL_DATA(k, 1, const float)[i];
+    count_vector(k, 2 * n, n, n, 0);
 }
 
 /* act = silu(gate) * up, where silu(g) = g / (1 + exp(-g)). gate, up [rows, cols] dense; act is a window. */
@@ -171,6 +208,7 @@ static void silu_mul(const struct tl_kernel_args *k)
 
         TL_DATA(k, 2, float)[e / cols * act->strides[0] + e % cols] = gate / (1.0f + expf(-gate)) * up;
     }
+    count_vector(k, 2 * tl_tensor_numel(act), tl_tensor_numel(act), 4 * tl_tensor_numel(act), tl_tensor_numel(act));
 }
 
 /* The kernels of a mix declare the task's whole list, each the same. */
