@@ -106,8 +106,6 @@ static void put_source(struct tl_page *out, const struct tl_pmu_view_column *c)
     tl__put_str(out, tl__pmu_source_name(c->source));
     tl__put_str(out, c->source == TL_PMU_MODELLED ? " as " : c->source == TL_PMU_MEASURED ? " by " : ": ");
     tl__put_str(out, c->meta->text);
-    if (c->meta->rows_modelled != 0)
-        tl__put_format(out, " (%" PRIu64 " rows by the model)", c->meta->rows_modelled);
     if (c->meta->rows_lacking != 0)
         tl__put_format(out, " (%" PRIu64 " rows have no value: 0 in the file)", c->meta->rows_lacking);
 }

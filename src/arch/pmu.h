@@ -16,7 +16,7 @@
 
 #define TL_PMU_MAX_COUNTERS 10u
 #define TL_PMU_MAX_TERMS 6u
-#define TL_PMU_MAX_EVENTS 2u /* machine events a column is one of, in order of preference */
+#define TL_PMU_MAX_MACHINE 6u /* different events of the machine that one set needs */
 #define TL_PMU_DEFAULT_EVENT 2u
 
 #define TL_PMU_AIC 1u
@@ -42,7 +42,7 @@ struct tl_pmu_column {
     uint8_t unit; /* enum tl_pmu_unit */
     struct tl_pmu_term terms[TL_PMU_MAX_TERMS];
     uint32_t per; /* value = sum of weight x count, divided by this, rounded up; 0: no model */
-    struct tl_pmu_machine machine[TL_PMU_MAX_EVENTS];
+    struct tl_pmu_machine machine;
     const char *lacking; /* without a model: why */
 };
 

@@ -12,7 +12,7 @@
 #define ON_AIV(what, weight) {TL_COUNT_##what, TL_PMU_AIV, weight}
 
 #define MODEL(name_, unit_, per_, ...) {.name = (name_), .unit = (unit_), .terms = {__VA_ARGS__}, .per = (per_)}
-#define MACHINE(name_, unit_, lacking_, ...) {.name = (name_), .unit = (unit_), .machine = {__VA_ARGS__}, .lacking = (lacking_)}
+#define MACHINE(name_, unit_, lacking_, ...) {.name = (name_), .unit = (unit_), .machine = __VA_ARGS__, .lacking = (lacking_)}
 #define LACKING(name_, unit_, lacking_) {.name = (name_), .unit = (unit_), .lacking = (lacking_)}
 /* clang-format on */
 

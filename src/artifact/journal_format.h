@@ -26,7 +26,7 @@ struct tl_journal_header {
     struct tl_journal_run run;
 };
 _Static_assert(sizeof(struct tl_journal_stream) == 24, "is in the file");
-_Static_assert(sizeof(struct tl_journal_run) == 760, "is in the file");
+_Static_assert(sizeof(struct tl_journal_run) == 768, "is in the file");
 _Static_assert(offsetof(struct tl_journal_run, facts) == 672, "is in the file");
 _Static_assert(offsetof(struct tl_journal_run, start_unix_ns) == 240, "is in the file");
 _Static_assert(offsetof(struct tl_journal_run, epoch) == 264, "is in the file");

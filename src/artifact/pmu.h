@@ -58,7 +58,6 @@ struct tl_pmu_meta_column {
     char name[64];
     char unit[16];          /* "cycles", "count", "bytes", "ops" */
     char text[512];         /* measured: the event's name; modelled: the formula; unavailable: the reason */
-    uint64_t rows_modelled; /* of a measured column: rows that the machine did not measure, and the model gave */
     uint64_t rows_lacking;  /* of a measured column: rows without a value */
     uint8_t source;         /* enum tl_pmu_source */
 };

@@ -73,8 +73,6 @@ static void put_column(struct tl_json *j, const struct tl_pmu_meta_column *c)
     put_text(j, "source", source_words[c->source]);
     put_text(j, "unit", c->unit);
     put_text(j, text_words[c->source], c->text);
-    if (c->rows_modelled != 0)
-        put_number(j, "rows_modelled", c->rows_modelled);
     if (c->rows_lacking != 0)
         put_number(j, "rows_lacking", c->rows_lacking);
     tl__json_object_end(j);
@@ -128,9 +126,8 @@ static int take_text(struct tl_tape *t, uint32_t at, const char *field, char *to
 
 static int take_column(struct tl_tape *t, uint32_t at, struct tl_pmu_meta_column *c)
 {
-    enum { NAME, SOURCE, UNIT, REASON, FORMULA, EVENT, MODELLED, LACKING, COUNT };
-    static const char *const names[COUNT] = {"name",    "source", "unit",          "reason",
-                                             "formula", "event",  "rows_modelled", "rows_lacking"};
+    enum { NAME, SOURCE, UNIT, REASON, FORMULA, EVENT, LACKING, COUNT };
+    static const char *const names[COUNT] = {"name", "source", "unit", "reason", "formula", "event", "rows_lacking"};
     uint32_t f[COUNT], text;
     unsigned source = 0;
     int code = tl__tape_fields(t, at, NULL, names, COUNT, f);
@@ -148,8 +145,6 @@ static int take_column(struct tl_tape *t, uint32_t at, struct tl_pmu_meta_column
     code = take_text(t, text, text_words[source], c->text, sizeof(c->text));
     if (code == 0 && f[UNIT] != TL_TAPE_ABSENT)
         code = take_text(t, f[UNIT], names[UNIT], c->unit, sizeof(c->unit));
-    if (code == 0 && f[MODELLED] != TL_TAPE_ABSENT)
-        code = tl__tape_u64(t, f[MODELLED], names[MODELLED], UINT64_MAX, &c->rows_modelled);
     if (code == 0 && f[LACKING] != TL_TAPE_ABSENT)
         code = tl__tape_u64(t, f[LACKING], names[LACKING], UINT64_MAX, &c->rows_lacking);
     return code;

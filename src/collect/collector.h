@@ -148,6 +148,7 @@ extern const struct tl_collector_spec tl__dump_collector;
 extern const struct tl_collector_spec tl__parts_collector, tl__phases_collector, tl__submits_collector;
 extern const struct tl_collector_spec tl__deps_collector;
 extern const struct tl_collector_spec tl__scope_collector;
+extern const struct tl_collector_spec tl__pmu_collector;
 
 /* At least `bytes`, contents undefined, or NULL. */
 void *tl__scratch_get(struct tl_scratch *scratch, size_t bytes);

@@ -25,6 +25,7 @@ static const struct tl_collector_spec *const specs[TL_STREAM_COUNT] = {
     [TL_STREAM_SUBMITS] = &tl__submits_collector,
     [TL_STREAM_DEPS] = &tl__deps_collector,
     [TL_STREAM_SCOPE] = &tl__scope_collector,
+    [TL_STREAM_PMU] = &tl__pmu_collector,
 };
 /* clang-format on */
 

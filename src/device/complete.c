@@ -52,6 +52,8 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
         tl__phase_note(s, TL_WIRE_PHASE_RESOLVE, start, made_ready);
     if (tl__records(&s->rec, TL_STREAM_PARTS))
         s->rec.expected[TL_STREAM_PARTS] += parts_of(slot);
+    if (tl__records(&s->rec, TL_STREAM_PMU))
+        s->rec.expected[TL_STREAM_PMU] += parts_of(slot);
     if (tl__probe_on(s))
         s->rec.expected[TL_STREAM_DUMP] += tl__probe_expected(&s->probe, slot);
     release_retained(s->device, slot);

@@ -59,12 +59,25 @@ static void *view_data(const struct tl_device *d, const struct tl_tensor *t)
     return base == NULL ? NULL : base + t->start_offset * tl_dtype_bits(t->dtype) / 8;
 }
 
+static void call_timed(const struct tl_device *d, struct tl_token *token, const struct tl_kernel *kernel,
+                       struct tl_kernel_args *args)
+{
+    const bool counts = d->pmu.set != NULL;
+
+    if (counts)
+        tl__pmu_before(d, token, args);
+    token->start = tl__clock_cycles(&d->clock);
+    kernel->fn(args);
+    token->end = tl__clock_cycles(&d->clock);
+    if (counts)
+        tl__pmu_after(d, token);
+}
+
 static void call_kernel(const struct tl_core_role *core, struct tl_token *token)
 {
     const struct tl_slot *slot = token->slot;
     const struct tl_task_payload *p = slot->payload;
-    /* Any core of its type may run a task of one kernel; a mix has a kernel a core. */
-    const struct tl_kernel *kernel = slot->shape == TL_SHAPE_MIX ? slot->kernels[core->kind] : slot->widest;
+    const struct tl_kernel *kernel = tl__kernel_of(core, slot);
     struct tl_device *d = core->sched->device;
     void *data[TL_MAX_TENSORS];
     struct tl_kernel_args args = {
@@ -85,10 +98,9 @@ static void call_kernel(const struct tl_core_role *core, struct tl_token *token)
     tl__withhold_begin(core, p, data);
     tl__current = &current;
     if (TASKLENS_DFX && d->timed)
-        token->start = tl__clock_cycles(&d->clock);
-    kernel->fn(&args);
-    if (TASKLENS_DFX && d->timed)
-        token->end = tl__clock_cycles(&d->clock);
+        call_timed(d, token, kernel, &args);
+    else
+        kernel->fn(&args);
     tl__current = outer;
     if (d->barrier) {
         tl_fence_full(); /* D6: every store of the kernel is visible before FIN, so an after-completion copy is true */

@@ -23,6 +23,7 @@
 
 #include "device/device.h"
 
+#include "arch/pmu.h"
 #include "base/env.h"
 #include "base/hash.h"
 #include "base/ticks.h"
@@ -83,6 +84,11 @@ struct tl_token {
     /* Device cycles; 0 where the level does not ask. */
     uint64_t dispatch, finish; /* the scheduler */
     uint64_t start, end;       /* the core; D6 */
+    /* With the PMU on; the core; D6. */
+    uint64_t counts[TL_COUNT_CLASSES];       /* what the kernel reported */
+    uint64_t before[1 + TL_PMU_MAX_MACHINE]; /* the machine's, by name in struct tl_pmu_plan */
+    uint64_t after[1 + TL_PMU_MAX_MACHINE];
+    bool measured; /* both of them are there */
 };
 
 struct tl_core_role {
@@ -122,6 +128,17 @@ struct tl_phases {
     uint32_t count, flushed;
     uint32_t steps, tasks, pop_hit, pop_miss;
     struct tl_wire_phase pending[TL_PHASES_PENDING];
+};
+
+/* What this run counts, and where each column of the event type comes from. */
+struct tl_pmu_plan {
+    const struct tl_pmu_set *set;     /* NULL: nothing is counted */
+    const struct tl_counter_ops *ops; /* NULL: the machine gives nothing */
+    const char *names[1 + TL_PMU_MAX_MACHINE];
+    unsigned n_names;
+    uint8_t event[TL_PMU_MAX_COUNTERS], less[TL_PMU_MAX_COUNTERS]; /* by column; positions in names; 0: none */
+    uint16_t measured;                                             /* bit: column that the machine gives */
+    uint8_t machine;                                               /* enum tl_wire_machine */
 };
 
 struct tl_sched {
@@ -233,7 +250,8 @@ struct tl_device {
     struct tl_orch_record orch_record;
     struct tl_clock clock; /* of records; ready in a run that is timed */
     bool timed;            /* cores stamp their parts */
-    bool barrier;          /* a full barrier before FIN: dump is on */
+    struct tl_pmu_plan pmu;
+    bool barrier; /* a full barrier before FIN: dump is on */
     struct tl_guard guard;
 };
 
@@ -388,7 +406,7 @@ void tl__probe_foresee(const struct tl_device *d, struct tl_foreseen *ret_forese
 /* --- timing.c: the chip swimlane ------------------------------------------------------------------------------- */
 
 /* The streams that have one record for each part of a task. */
-#define TL_PART_STREAMS (1u << TL_STREAM_PARTS)
+#define TL_PART_STREAMS (1u << TL_STREAM_PARTS | 1u << TL_STREAM_PMU)
 
 /* Whether cores are timed in this run, and both clocks; at the run's beginning and end. */
 void tl__timing_begin(struct tl_device *d);
@@ -407,6 +425,22 @@ static inline bool tl__phases_room(const struct tl_sched *s)
 bool tl__phases_flush(struct tl_sched *s);
 /* The submission that has just ended; swimlane level 4. */
 void tl__submit_record(struct tl_orch *o, uint64_t task_id, uint64_t start);
+
+/* --- pmu.c: what cores count ------------------------------------------------------------------------------------ */
+
+/* What is counted in this run. At its beginning. */
+void tl__pmu_begin(struct tl_device *d);
+/* Around the kernel's call, on the thread that runs the core; with the PMU on. */
+void tl__pmu_before(const struct tl_device *d, struct tl_token *token, struct tl_kernel_args *args);
+void tl__pmu_after(const struct tl_device *d, struct tl_token *token);
+/* The record of a finished part. 0, TL_EAGAIN (parked), TL_ELOST. Under the scheduler's lock. */
+int tl__pmu_record(struct tl_sched *s, const struct tl_core_role *core, const struct tl_token *token);
+
+/* Any core of its type may run a task of one kernel; a mix has a kernel a core. */
+static inline const struct tl_kernel *tl__kernel_of(const struct tl_core_role *core, const struct tl_slot *slot)
+{
+    return slot->shape == TL_SHAPE_MIX ? slot->kernels[core->kind] : slot->widest;
+}
 
 /* Runs one part on one core that has something to do, of any scheduler. */
 bool tl__cores_step(struct tl_device *d, unsigned hint);

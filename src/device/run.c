@@ -246,6 +246,7 @@ static void reset(struct tl_device *d)
             tl__parked_reset(dfx);
     }
     tl__timing_begin(d);
+    tl__pmu_begin(d);
     d->barrier = d->launch->dfx != 0 && d->launch->dump_level != 0;
 }
 

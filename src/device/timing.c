@@ -64,7 +64,9 @@ bool tl__part_record(struct tl_sched *s, struct tl_core_role *core)
     struct tl_token *token = &core->token[core->seen & 1];
 
     for (uint32_t left = s->rec.on & TL_PART_STREAMS & ~token->recorded; left != 0; left &= left - 1) {
-        if (record_part(s, core, token) == TL_EAGAIN)
+        bool counts = (left & -left) == 1u << TL_STREAM_PMU;
+
+        if ((counts ? tl__pmu_record(s, core, token) : record_part(s, core, token)) == TL_EAGAIN)
             return false;
         token->recorded |= left & -left; /* also where it was lost, and counted */
     }

@@ -155,7 +155,7 @@ static int drive(struct tl_worker *w, uint64_t deadline_ns)
     tl__lock(&w->lock);
     w->driven = false;
     if (rc == 0) {
-        tl__run_end(run, &ending);
+        tl__run_note_end(run, &ending);
         w->running = NULL;
         if (run->code != 0)
             tl__run_finish(run);

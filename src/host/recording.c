@@ -21,6 +21,7 @@ static struct tl_run_facts facts_of(const struct tl_worker *w, const struct tl_l
                                  .schedulers = l->schedulers,
                                  .host_build = l->runtime == TL_RUNTIME_HOST_BUILD};
 
+    (void)snprintf(facts.arch, sizeof(facts.arch), "%s", w->arch->name);
     for (unsigned i = 0; i < TL_RINGS; i++) {
         facts.heap_bytes[i] = l->heap_bytes[i];
         facts.task_window[i] = l->task_window[i];
@@ -80,7 +81,7 @@ int tl__recording_begin(struct tl_run *run, struct tl_error *reterr)
         return tl__fail(reterr, rc, "%s holds the journal of a run that was killed; first `tasklens recover %s`",
                         run->prefix, run->prefix);
     run->recording = rc == 0;
-    if (rc == 0 && (run->config.chip_swimlane > 0 || run->config.dep_gen))
+    if (rc == 0 && (run->config.chip_swimlane > 0 || run->config.dep_gen || run->config.pmu != 0))
         rc = write_names(run, reterr);
     return rc == 0 ? tl__object_keep(&run->loaded->object, run->prefix, reterr) : rc;
 }

@@ -26,7 +26,7 @@ static int copy_config(const struct tl_run_config *config, struct tl_run_config 
 
 bool tl__run_records(const struct tl_run_config *c)
 {
-    return c->dump_args > 0 || c->chip_swimlane > 0 || c->pmu > 0 || c->dep_gen || c->scope_stats;
+    return c->dump_args > 0 || c->chip_swimlane > 0 || c->pmu != 0 || c->dep_gen || c->scope_stats;
 }
 
 static int check_config(const struct tl_worker *w, const struct tl_run_config *c, struct tl_error *reterr)
@@ -35,8 +35,6 @@ static int check_config(const struct tl_worker *w, const struct tl_run_config *c
         return tl__fail(reterr, TL_ERANGE, "the args dump has levels 0 to 3, not %d", c->dump_args);
     if (c->chip_swimlane < 0 || c->chip_swimlane > 4)
         return tl__fail(reterr, TL_ERANGE, "the chip swimlane has levels 0 to 4, not %d", c->chip_swimlane);
-    if (c->pmu != 0)
-        return tl__fail(reterr, TL_ENOTSUP, "the PMU collector is not available yet in this version");
     if (c->block_dim > w->arch->clusters)
         return tl__fail(reterr, TL_ERANGE, "%s has %u clusters, not %u", w->platform, w->arch->clusters, c->block_dim);
     if (c->aicpu_threads != 0 && (c->aicpu_threads < 2 || c->aicpu_threads > TL_MAX_AICPU_THREADS))
@@ -188,6 +186,8 @@ TL_API int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, cons
     rc = copy_config(config, &run->config, reterr);
     if (rc == 0)
         rc = check_config(w, &run->config, reterr);
+    if (rc == 0)
+        tl__settle_pmu(w, &run->config);
     if (rc == 0)
         rc = keep_text(run->prefix, sizeof(run->prefix), &run->config.output_prefix, reterr);
     if (rc == 0)

@@ -128,7 +128,7 @@ static void read_status(struct tl_run *run, bool at_rest)
     run->end.submitted = submitted;
 }
 
-void tl__run_end(struct tl_run *run, const struct tl_ending *ending)
+void tl__run_note_end(struct tl_run *run, const struct tl_ending *ending)
 {
     struct tl_worker *w = run->worker;
     const enum tl_chip_event event = ending->event;

@@ -85,9 +85,12 @@ struct tl_worker {
     struct tl_run *running; /* on the device; NULL: none */
     uint64_t heap[TL_RINGS], heap_bytes[TL_RINGS];
     uint32_t epoch;          /* of the last run */
+    bool pmu_told;           /* that an event type is not known */
     uint32_t poisoned_epoch; /* the run that left a thread stuck; 0: none */
 };
 
+/* An event type that the chip does not have becomes the default one, and that is said once a worker. */
+void tl__settle_pmu(struct tl_worker *w, struct tl_run_config *c);
 /* Brings a dead chip back with its programs. 0, or the chip's error. */
 int tl__worker_revive(struct tl_worker *w, struct tl_error *reterr);
 /* Whether any diagnostic is on. */
@@ -117,7 +120,7 @@ int tl__queue_settle(struct tl_run *run, uint64_t deadline_ns);
 /* wait.c. The device's part, without the lock: 0, or TL_ETIMEDOUT. */
 int tl__run_await(struct tl_run *run, uint64_t deadline_ns, struct tl_ending *ret_ending);
 /* Then, under the lock: what came of it; and outputs and recording into run->result. */
-void tl__run_end(struct tl_run *run, const struct tl_ending *ending);
+void tl__run_note_end(struct tl_run *run, const struct tl_ending *ending);
 void tl__run_finish(struct tl_run *run);
 
 /* Waits until the device is done with the run, or until `deadline_ns`: TL_ETIMEDOUT. 0 says nothing of how it ended. */

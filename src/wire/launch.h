@@ -26,6 +26,7 @@ enum tl_stream {
     TL_STREAM_SUBMITS, /* the orchestrator's submits; level 4 */
     TL_STREAM_DEPS,    /* dep_gen: submits with their arguments and edges */
     TL_STREAM_SCOPE,   /* scope boundaries */
+    TL_STREAM_PMU,     /* what a core counted */
     TL_STREAM_COUNT
 };
 #define TL_STREAM_SLOTS 16u /* numbers that the shared layouts have room for */
@@ -68,7 +69,7 @@ _Static_assert(offsetof(struct tl_launch, dfx) == 160 - 8, "read by the peer");
 static inline uint32_t tl__scheduler_streams(const struct tl_launch *l)
 {
     return (l->dump_level != 0 ? 1u << TL_STREAM_DUMP : 0u) | (l->swimlane_level >= 1 ? 1u << TL_STREAM_PARTS : 0u) |
-           (l->swimlane_level >= 3 ? 1u << TL_STREAM_PHASES : 0u);
+           (l->swimlane_level >= 3 ? 1u << TL_STREAM_PHASES : 0u) | (l->pmu_event != 0 ? 1u << TL_STREAM_PMU : 0u);
 }
 
 static inline uint32_t tl__orchestrator_streams(const struct tl_launch *l)

@@ -60,7 +60,6 @@ static void options(void **state)
         {2, "vector_add --heap-bytes 1X", "takes bytes"},
         {2, "vector_add --dfx-set words=3", "the knobs: records, buffers, avg-bytes, ready, free"},
         {2, "vector_add --dfx-set records", "records="},
-        {2, "vector_add --enable-pmu 2", "not available yet"},
         {2, "vector_add --enable-chip-swimlane 5", "0 to 4, not 5"},
     };
 

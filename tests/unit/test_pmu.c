@@ -152,7 +152,6 @@ static void fill_meta(struct tl_pmu_meta *m)
                      .unit = "cycles",
                      .text = "the device clock",
                      .source = TL_PMU_MEASURED,
-                     .rows_modelled = 2,
                      .rows_lacking = 1},
                     {.name = "a", .unit = "bytes", .text = "mte2_bytes", .source = TL_PMU_MODELLED},
                     {.name = "b", .unit = "count", .text = "no counters \"here\"", .source = TL_PMU_UNAVAILABLE}},

@@ -260,7 +260,7 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
         {0, "enable-pmu", TL_OPT_LEVEL, &raw.pmu, "N",
          "count what the cores did: 1 arithmetic, 2 pipes (the default\nwithout N), 4 memory, 5 L0, 6 conflicts, 7 UB, "
          "8 L2 cache",
-         .max = 255, .bare = 2},
+         .max = INT32_MAX, .bare = 2},
         {0, "enable-scope-stats", TL_OPT_FLAG, &raw.scope_stats, NULL,
          "record how full the rings were at each scope's ends", .hidden = false},
         {0, "out", TL_OPT_TEXT, &o->out, "DIR", "directory of the recording; else outputs/PROGRAM_CASE_TIME",
