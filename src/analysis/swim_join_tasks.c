@@ -246,6 +246,7 @@ int tl__swim_join_tasks(struct tl_swim_join *join)
 
 struct pair {
     uint64_t succ, pred;
+    uint32_t edge;
     bool wait;
 };
 
@@ -256,6 +257,17 @@ static int by_ends(const void *left, const void *right)
     if (l->succ != r->succ)
         return l->succ < r->succ ? -1 : 1;
     return l->pred < r->pred ? -1 : l->pred > r->pred;
+}
+
+/* deps.json lists the task, and nothing of it runs. */
+static bool has_no_kernel(const struct tl_deps *deps, const uint32_t *position, uint32_t edge)
+{
+    const int32_t *kernels;
+
+    if (position == NULL || position[edge] == TL_SWIM_NONE)
+        return false;
+    kernels = deps->tasks[position[edge]].kernel_ids;
+    return kernels[0] < 0 && kernels[1] < 0 && kernels[2] < 0;
 }
 
 static void add_edge(struct tl_swim_join *join, const struct pair *pair)
@@ -269,7 +281,11 @@ static void add_edge(struct tl_swim_join *join, const struct pair *pair)
         return;
     }
     if (pred == TL_SWIM_NONE || succ == TL_SWIM_NONE) {
-        join->counts.pairs_outside++;
+        if ((pred != TL_SWIM_NONE || has_no_kernel(join->deps, join->deps->edge_pred, pair->edge)) &&
+            (succ != TL_SWIM_NONE || has_no_kernel(join->deps, join->deps->edge_succ, pair->edge)))
+            join->counts.pairs_without++;
+        else
+            join->counts.pairs_outside++;
         return;
     }
     t = &join->tasks[succ];
@@ -292,7 +308,7 @@ int tl__swim_join_edges(struct tl_swim_join *join)
         const struct tl_deps_edge *e = &deps->edges[i];
         bool wait = (e->flags & TL_DEPS_HAS_FLAGS) == 0 || (e->flags & TL_DEPS_WAIT) != 0;
 
-        pairs[i] = (struct pair){e->succ, e->pred, wait};
+        pairs[i] = (struct pair){e->succ, e->pred, (uint32_t)i, wait};
     }
     qsort(pairs, deps->n_edges, sizeof(*pairs), by_ends);
     for (uint64_t i = 0; i < deps->n_edges; i++) {

@@ -122,6 +122,9 @@ static void notes_arrows(struct notes *n, const struct tl_swim_summary *sum)
 {
     const struct tl_swim_counts *c = &sum->scheds->join->counts;
 
+    if (c->pairs_without > 0)
+        note(n, "%" PRIu64 " dependenc%s on a task without a kernel, such as an allocation: nothing ran, no arrow",
+             c->pairs_without, c->pairs_without == 1 ? "y" : "ies");
     if (c->pairs_outside > 0)
         note(n, "%" PRIu64 " dependenc%s with an end that is not in the recording: no arrow", c->pairs_outside,
              c->pairs_outside == 1 ? "y" : "ies");
@@ -268,8 +271,8 @@ static void put_overhead(struct tl_page *page, const struct tl_swim_summary *sum
     for (unsigned type = 0; type < 2; type++)
         if (o->cores[type] > 0)
             tl__put_format(page, "overhead  an %s core idle and a ready task not dispatched: %s of %s (%.1f %%)\n",
-                           names[type], cycles_text(join, o->overhead[type], text), cycles_text(join, o->cycles, wall),
-                           percent(o->overhead[type], o->cycles));
+                           names[type], cycles_text(join, o->overhead[type], text),
+                           cycles_text(join, o->since_dispatch, wall), percent(o->overhead[type], o->since_dispatch));
     tl__put_format(page, "overhead  %" PRIu64 " task%s dispatched later than ready\n", o->late_tasks, s(o->late_tasks));
 }
 
@@ -318,6 +321,7 @@ static void json_rows(struct tl_json *json, const struct tl_swim_counts *c)
         {"deps_tasks_without_rows", c->tasks_unseen},
         {"dependencies", c->pairs},
         {"dependencies_outside", c->pairs_outside},
+        {"dependencies_without_kernel", c->pairs_without},
         {"dependencies_on_itself", c->pairs_self},
     };
 
@@ -374,7 +378,7 @@ static void json_overhead(struct tl_json *json, const struct tl_swim_summary *su
     json_us(json, "aiv_us", tl__swim_ps(clock, o->overhead[TL_AIV]));
     json_us(json, "all_us", tl__swim_ps(clock, o->all));
     json_us(json, "has_us", tl__swim_ps(clock, o->has));
-    json_us(json, "of_us", tl__swim_ps(clock, o->cycles));
+    json_us(json, "of_us", tl__swim_ps(clock, o->since_dispatch));
     json_u64(json, "late_tasks", o->late_tasks);
     tl__json_object_end(json);
 }

@@ -67,7 +67,7 @@ struct tl_swim_marks {
 };
 
 struct tl_swim_trace_opts {
-    bool overhead; /* the counters too, if level and deps.json allow: has_overhead says so */
+    bool overhead;                     /* the counters too, if level and deps.json allow: has_overhead says so */
     const struct tl_swim_marks *marks; /* NULL: none */
 };
 

@@ -2,6 +2,7 @@
 #include "unit/swim_world.h"
 
 #include "analysis/swim_sched.h"
+#include "base/env.h"
 
 static struct swim_world w;
 static struct tl_swim_join join;
@@ -189,6 +190,26 @@ static void the_graph_by_position(void **state)
     tl__swim_join_fini(&join);
 }
 
+static void allocations_run_nowhere(void **state)
+{
+    struct tl_error error = {0};
+
+    (void)state;
+    world_everything(&w);
+    (void)world_task(&w, 50, -1, -1, -1, 1);
+    (void)world_edge(&w, 50, 0);
+    (void)world_edge(&w, 51, 0); /* not listed: who knows */
+    assert_int_equal(tl__deps_index(&w.deps, &error), 0);
+    do_join(true, false);
+    assert_int_equal(join.counts.pairs_without, 1);
+    assert_int_equal(join.counts.pairs_outside, 1);
+    assert_int_equal(join.counts.tasks_unseen, 0);
+    tl__swim_join_fini(&join);
+    tl__free(w.deps.edge_pred);
+    tl__free(w.deps.edge_succ);
+    tl__free(w.deps.by_id);
+}
+
 static void ids_used_again(void **state)
 {
     (void)state;
@@ -370,6 +391,7 @@ int main(void)
         cmocka_unit_test(rows_that_cannot_be_right),
         cmocka_unit_test(kernels_and_names),
         cmocka_unit_test(the_graph_by_position),
+        cmocka_unit_test(allocations_run_nowhere),
         cmocka_unit_test(ids_used_again),
         cmocka_unit_test(tasks_that_no_core_ran),
         cmocka_unit_test(nothing_at_all),
