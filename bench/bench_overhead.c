@@ -14,48 +14,12 @@
 
 #include <tasklens/worker.h>
 
+#include "graphs.h"
 #include "median.h"
 
-#define CHAINS 64
 #define MAX_ROUNDS 101
 
-enum { FUNC_NOP };
-
-static void nop(const struct tl_kernel_args *k)
-{
-    (void)k;
-}
-
-static const struct tl_kernel kernels[] = {TL_KERNEL(FUNC_NOP, "nop", TL_AIV, nop, TL_INOUT, TL_IN, TL_IN)};
-
-/* --- the graphs, twice each ------------------------------------------------------------------------------------- */
-
-static struct tl_tensor cell_of(const struct tl_program_args *in, uint32_t i)
-{
-    struct tl_tensor t;
-    uint32_t one = 1;
-
-    if (tl_view(&in->tensors[0], &i, &one, &t) < 0)
-        abort();
-    return t;
-}
-
-static void orchestrate_chains(struct tl_orch *o, const struct tl_program_args *in)
-{
-    int64_t tasks = in->params[0], chains = in->params[1];
-
-    for (int64_t i = 0; i < tasks; i += CHAINS) {
-        TL_SCOPE (o) {
-            for (int64_t k = i; k < i + CHAINS && k < tasks; k++) {
-                struct tl_task_args args = TL_TASK_ARGS_INIT;
-                struct tl_tensor cell = cell_of(in, (uint32_t)(k % chains));
-
-                tl_add_inout(&args, &cell);
-                tl_submit_aiv(o, FUNC_NOP, &args);
-            }
-        }
-    }
-}
+/* --- the graphs again ------------------------------------------------------------------------------------- */
 
 static void gomp_chains(int64_t tasks, int64_t chains)
 {
@@ -70,21 +34,6 @@ static void gomp_chains(int64_t tasks, int64_t chains)
     }
 }
 
-static void orchestrate_independent(struct tl_orch *o, const struct tl_program_args *in)
-{
-    int64_t tasks = in->params[0];
-
-    for (int64_t i = 0; i < tasks; i += CHAINS) {
-        TL_SCOPE (o) {
-            for (int64_t k = i; k < i + CHAINS && k < tasks; k++) {
-                struct tl_task_args args = TL_TASK_ARGS_INIT;
-
-                tl_submit_aiv(o, FUNC_NOP, &args);
-            }
-        }
-    }
-}
-
 static void gomp_independent(int64_t tasks, int64_t chains)
 {
     (void)chains;
@@ -93,32 +42,6 @@ static void gomp_independent(int64_t tasks, int64_t chains)
     for (int64_t k = 0; k < tasks; k++) {
 #pragma omp task firstprivate(k)
         __asm__ volatile("" ::"r"(k));
-    }
-}
-
-/* Each cell waits for its left and its upper neighbour. */
-static void orchestrate_wavefront(struct tl_orch *o, const struct tl_program_args *in)
-{
-    int64_t side = in->params[1];
-
-    for (int64_t i = 0; i < side; i++) {
-        TL_SCOPE (o) {
-            for (int64_t j = 0; j < side; j++) {
-                struct tl_task_args args = TL_TASK_ARGS_INIT;
-                struct tl_tensor cell = cell_of(in, (uint32_t)(i * side + j)), up, left;
-
-                tl_add_inout(&args, &cell);
-                if (i > 0) {
-                    up = cell_of(in, (uint32_t)((i - 1) * side + j));
-                    tl_add_input(&args, &up);
-                }
-                if (j > 0) {
-                    left = cell_of(in, (uint32_t)(i * side + j - 1));
-                    tl_add_input(&args, &left);
-                }
-                tl_submit_aiv(o, FUNC_NOP, &args);
-            }
-        }
     }
 }
 
@@ -164,13 +87,7 @@ static void die(const char *what, const struct tl_error *err)
 
 static double run_ours(struct tl_worker *w, struct tl_loaded *loaded, int64_t tasks, int64_t width)
 {
-    static float cells[1 << 20];
-    struct tl_host_tensor t = {.name = "cells",
-                               .data = cells,
-                               .shape = {(uint32_t)(tasks < CHAINS ? CHAINS : tasks)},
-                               .dtype = TL_FLOAT32,
-                               .rank = 1,
-                               .role = TL_IN};
+    struct tl_host_tensor t = bench_cells(tasks);
     struct tl_run_config config = TL_RUN_CONFIG_INIT;
     struct tl_run_result result;
     struct tl_error err;
@@ -181,30 +98,16 @@ static double run_ours(struct tl_worker *w, struct tl_loaded *loaded, int64_t ta
     return (double)result.wall_ns / (double)tasks;
 }
 
-static const struct tl_param params[] = {{"tasks", 1, 1, 1 << 20, "tasks"},
-                                         {"width", 1, 1, 1 << 20, "chains, or side"}};
-
 static void measure(struct tl_worker *w, const struct graph *g, int64_t tasks, int rounds)
 {
-    struct tl_program program = {.struct_size = sizeof(program),
-                                 .api_version = TL_PROGRAM_API,
-                                 .name = "overhead",
-                                 .kernels = kernels,
-                                 .n_kernels = TL_COUNT(kernels),
-                                 .params = params,
-                                 .n_params = TL_COUNT(params),
-                                 .orchestrate = g->orchestrate};
+    struct tl_program program = bench_program(g->orchestrate);
     double ours[MAX_ROUNDS], theirs[MAX_ROUNDS], a, b;
-    int64_t side = 1, width = g->width;
+    int64_t width = g->width;
     struct tl_loaded *loaded;
     struct tl_error err;
 
-    while ((side + 1) * (side + 1) <= tasks)
-        side++;
-    if (width == 0) {
-        width = side;
-        tasks = side * side;
-    }
+    if (width == 0)
+        width = bench_square(&tasks);
     if (tl_worker_load_linked(w, &program, &loaded, &err) < 0)
         die("load", &err);
     for (int i = -1; i < rounds; i++) { /* the first round of each only warms up */

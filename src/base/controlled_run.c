@@ -147,7 +147,7 @@ static void co_main(void)
         tl__run_leave(run, clean ? TL_CONTROLLED_DONE : TL_CONTROLLED_ORPHANS);
     }
     tl__run_account(run);
-    tl__run_end(run, co);
+    tl__run_end_co(run, co);
     tl__run_switch(run);
 }
 
@@ -316,7 +316,7 @@ void tl__run_sleep(struct tl_run *run, enum tl_co_state state, uint64_t deadline
     tl__run_switch(run);
 }
 
-void tl__run_end(struct tl_run *run, struct tl_co *co)
+void tl__run_end_co(struct tl_run *run, struct tl_co *co)
 {
     co->state = TL_CO_ENDED;
     list(run, co);
@@ -337,7 +337,7 @@ void tl__run_kill(struct tl_run *run, const char *prefix)
         if (is_meant(run->all[i], prefix)) {
             tl__run_trace(run, "%s#%u is killed", run->all[i]->name, i);
             run->all[i]->killed = true;
-            tl__run_end(run, run->all[i]);
+            tl__run_end_co(run, run->all[i]);
         }
 }
 

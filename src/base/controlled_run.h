@@ -97,7 +97,7 @@ void tl__run_yield(struct tl_run *run);
 void tl__run_sleep(struct tl_run *run, enum tl_co_state state, uint64_t deadline);
 void tl__run_make_ready(struct tl_run *run, struct tl_co *co);
 /* Ends one coroutine, and readies those that join it. When it is the current one, the caller must switch. */
-void tl__run_end(struct tl_run *run, struct tl_co *co);
+void tl__run_end_co(struct tl_run *run, struct tl_co *co);
 void tl__run_kill(struct tl_run *run, const char *prefix);
 void tl__run_freeze(struct tl_run *run, const char *prefix, uint64_t ns);
 /* Leaves the run for good, with an outcome; goes on in tl__controlled_run. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "artifact/deps.h"
 #include "artifact/dfx_meta.h"
 #include "artifact/name_map.h"
 #include "base/atomic.h"
@@ -35,7 +36,7 @@ enum { FUNC_STEP, FUNC_CUBE, FUNC_MIX_AIC, FUNC_MIX_AIV, FUNC_COUNT };
 /* --- what ran, told by the kernels themselves -------------------------------------------------------------------- */
 
 struct submitted {
-    uint64_t id;
+    uint64_t id, before; /* before: the task that it waits for by name; TL_NO_TASK: none */
     uint32_t kernels, blocks;
 };
 
@@ -76,10 +77,10 @@ static uint64_t draw(uint64_t n)
     return tl__random_next(&graph_random) % n;
 }
 
-static void note_submit(tl_task_id id, uint32_t kernels_of_it, uint32_t blocks)
+static void note_submit(tl_task_id id, tl_task_id before, uint32_t kernels_of_it, uint32_t blocks)
 {
     tl__controlled_check(id != TL_NO_TASK && truth->n_tasks < TASKS_MAX);
-    truth->task[truth->n_tasks++] = (struct submitted){id, kernels_of_it, blocks};
+    truth->task[truth->n_tasks++] = (struct submitted){id, before, kernels_of_it, blocks};
     truth->n_parts += kernels_of_it * blocks;
 }
 
@@ -97,7 +98,7 @@ static void submit_one(struct tl_orch *o, struct tl_task_args *args)
         id = tl_submit_aic(o, FUNC_CUBE, args);
     else
         id = tl_submit_mix(o, mixes[shape - 6], args);
-    note_submit(id, shape < 6 ? 1 : shape == 6 ? 3 : 2, blocks);
+    note_submit(id, args->n_deps != 0 ? args->deps[0] : TL_NO_TASK, shape < 6 ? 1 : shape == 6 ? 3 : 2, blocks);
 }
 
 /* A step of a chain over one cell, or of none; sometimes after an earlier task by name, or in a tensor of its own. */
@@ -111,7 +112,7 @@ static void submit_task(struct tl_orch *o, const struct tl_tensor *cells)
 
     if (draw(5) == 0) {
         word = tl_tensor_make(TL_UINT64, 1, &one);
-        note_submit(tl_alloc_tensors(o, list, 1), 0, 1);
+        note_submit(tl_alloc_tensors(o, list, 1), TL_NO_TASK, 0, 1);
         number = truth->n_tasks;
     } else {
         tl__controlled_check(tl_view(cells, &cell, &one, &word) == 0);
@@ -146,6 +147,7 @@ static const struct tl_program program = CAPTURE_PROGRAM("streams", kernels, orc
 static const struct capture *c; /* of the run that is looked at */
 
 static void check_swimlane(bool whole);
+static void check_deps(bool whole);
 
 struct feature {
     const char *name;
@@ -163,14 +165,16 @@ struct feature {
     }                                                                                                                  \
     static void set_##name_(struct tl_run_config *config, int level)                                                   \
     {                                                                                                                  \
-        config->field = level;                                                                                         \
+        config->field = (__typeof__(config->field))level;                                                              \
     }
 FIELD(dump, dump_args)
 FIELD(swimlane, chip_swimlane)
+FIELD(deps, dep_gen)
 
 static const struct feature features[] = {
     {"args_dump", 3, get_dump, set_dump, NULL},
     {"swimlane", 4, get_swimlane, set_swimlane, check_swimlane},
+    {"dep_gen", 1, get_deps, set_deps, check_deps},
 };
 
 /* --- the swimlane --------------------------------------------------------------------------------------------------
@@ -232,6 +236,52 @@ static void check_swimlane(bool whole)
         check_submits(&s);
     tl__swimlane_fini(&s);
     check_names();
+}
+
+/* --- the graph -------------------------------------------------------------------------------------------------------
+ */
+
+static void check_edges(const struct tl_deps *d)
+{
+    uint64_t named = 0;
+
+    for (uint64_t i = 0; i < d->n_edges; i++) {
+        assert_true(d->edge_pred[i] < truth->n_tasks && d->edge_succ[i] < truth->n_tasks);
+        assert_true(d->edge_pred[i] < d->edge_succ[i]);
+        if (d->edges[i].source != TL_DEPS_EXPLICIT)
+            continue;
+        assert_int_equal(truth->task[d->edge_succ[i]].before, d->edges[i].pred);
+        named++;
+    }
+    for (uint32_t i = 0; i < truth->n_tasks; i++)
+        named -= truth->task[i].before != TL_NO_TASK;
+    assert_int_equal(named, 0);
+}
+
+static void check_deps(bool whole)
+{
+    struct tl_deps d;
+    struct tl_error err = {0};
+    char path[220];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", c->dir, TL_DEPS_NAME);
+    if (!whole && access(path, F_OK) != 0)
+        return;
+    if (tl__deps_read(path, &d, &err) != 0)
+        fail_msg("%s", err.msg);
+    assert_true(whole ? d.n_tasks == truth->n_tasks : d.n_tasks <= truth->n_tasks);
+    for (uint32_t i = 0, at = 0; i < d.n_tasks; i++, at++) {
+        const int32_t *func = d.tasks[i].kernel_ids;
+
+        while (!whole && at < truth->n_tasks && truth->task[at].id != d.tasks[i].task_id)
+            at++; /* lost */
+        assert_int_equal(d.tasks[i].task_id, truth->task[at].id);
+        assert_int_equal((func[0] >= 0) + (func[1] >= 0) + (func[2] >= 0), truth->task[at].kernels);
+        assert_int_equal(d.tasks[i].block_num, truth->task[at].blocks);
+    }
+    if (whole)
+        check_edges(&d);
+    tl__deps_fini(&d);
 }
 
 /* --- one seed ------------------------------------------------------------------------------------------------------
@@ -377,7 +427,7 @@ static void one_seed(uint64_t seed)
     configure(&s, cell, &random);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    (void)snprintf(faults, sizeof(faults), troubles[trouble].faults, (unsigned)(tl__random_next(&random) % 20000));
+    (void)snprintf(faults, sizeof(faults), troubles[trouble].faults, 1 + (unsigned)(tl__random_next(&random) % 20000));
 #pragma GCC diagnostic pop
     if (tl__controlled_run(&opts, body, &s, &report) != 0)
         fail_msg("%s\nruns: %d %s; %d %s", report.text, s.run[0].code, s.run[0].error.msg, s.run[1].code,
