@@ -34,7 +34,7 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
     /* D3: the task's effects and its records before its successors; D2 for those linked up to now. */
     struct tl_dep *dep = tl_xchg_acq_rel(&slot->fanout, TL_FANOUT_CLOSED);
     const bool phases = tl__records(&s->rec, TL_STREAM_PHASES) && dep != NULL;
-    const uint64_t start = phases ? tl__clock_cycles(&s->device->clock) : 0;
+    const uint64_t start = phases ? tl__stamp(s->device, &s->stamp, 0) : 0;
     uint32_t made_ready = 0;
 
     while (dep != NULL) {

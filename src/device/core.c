@@ -10,18 +10,19 @@
 void tl__core_send(struct tl_core_role *core, struct tl_slot *slot, uint32_t block)
 {
     struct tl_token *token = &core->token[core->sent & 1];
-    const struct tl_device *d = core->sched->device;
+    struct tl_sched *s = core->sched;
+    const struct tl_device *d = s->device;
     uint64_t bit = UINT64_C(1) << core->cluster;
 
     token->slot = slot;
     token->block = block;
     token->recorded = 0;
     token->finish = 0;
-    token->dispatch = TASKLENS_DFX && d->timed && d->launch->swimlane_level >= 2 ? tl__clock_cycles(&d->clock) : 0;
+    token->dispatch = TASKLENS_DFX && d->timed && d->launch->swimlane_level >= 2 ? tl__stamp(d, &s->stamp, 0) : 0;
     core->sent++;
     /* D5: the token before the count; whoever raises it from 0 must set the bit, else the running thread will. */
     if (tl_add_acq_rel(&core->tokens, 1u) == 0)
-        (void)tl_or_acq_rel(&core->sched->todo[core->kind], bit); /* D5 */
+        (void)tl_or_acq_rel(&s->todo[core->kind], bit); /* D5 */
 }
 
 bool tl__cores_todo(struct tl_device *d, unsigned n)
@@ -108,6 +109,18 @@ static void call_kernel(const struct tl_core_role *core, struct tl_token *token)
     }
 }
 
+/* A part starts neither before it was given out nor before the one before it ended, whichever threads ran the two. */
+static void order_stamps(struct tl_core_role *core, struct tl_token *token)
+{
+    uint64_t floor = token->dispatch > core->stamp ? token->dispatch : core->stamp;
+
+    if (token->start < floor)
+        token->start = floor;
+    if (token->end < token->start)
+        token->end = token->start;
+    core->stamp = token->end;
+}
+
 static void run_token(struct tl_core_role *core)
 {
     uint64_t bit = UINT64_C(1) << core->cluster;
@@ -116,6 +129,8 @@ static void run_token(struct tl_core_role *core)
     if (!tl__fault("core_no_fin")) {
         tl_store_rlx(&core->running, 1u); /* relaxed: for the watch's lines */
         call_kernel(core, &core->token[core->run_count & 1]);
+        if (TASKLENS_DFX && s->device->timed)
+            order_stamps(core, &core->token[core->run_count & 1]);
         tl_store_rlx(&core->running, 0u);
         core->run_count++;
         tl_store_rel(&core->fin_count, core->run_count); /* D6: the part's effects; pairs with the scheduler's look */

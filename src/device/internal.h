@@ -98,6 +98,7 @@ struct tl_core_role {
     struct tl_token token[2]; /* token[n & 1]: the n-th */
     tl_au32 running;          /* 1: inside a kernel; writer: the thread that runs the core; readers: the watch */
     uint32_t id, run_count;   /* run_count: finished, ever; the thread that runs the core */
+    uint64_t stamp;           /* its last one, device cycles; the same thread */
     uint8_t kind, cluster;    /* enum tl_core_kind; index in its scheduler */
     struct tl_sched *sched;
 };
@@ -159,6 +160,7 @@ struct tl_sched {
     tl_au64 deadline_ns;               /* when its parked lane must look again; TL_FOREVER: not parked */
     struct tl_probe probe;
     struct tl_recorder rec;
+    uint64_t stamp; /* its last one, device cycles */
     struct tl_phases phases;
     struct tl_core_role *cores[TL_KIND_COUNT][TL_MAX_CLUSTERS];
     _Alignas(
@@ -411,6 +413,14 @@ void tl__probe_foresee(const struct tl_device *d, struct tl_foreseen *ret_forese
 /* Whether cores are timed in this run, and both clocks; at the run's beginning and end. */
 void tl__timing_begin(struct tl_device *d);
 void tl__timing_end(struct tl_device *d);
+/* Device cycles now, as a role stamps them: not before its last stamp, nor before `cause`, what it follows from. A role
+ * goes from thread to thread, and a counter may be read a little ahead of the load that told of the cause. */
+static inline uint64_t tl__stamp(const struct tl_device *d, uint64_t *last, uint64_t cause)
+{
+    uint64_t now = tl__clock_cycles(&d->clock), floor = cause > *last ? cause : *last;
+
+    return *last = now > floor ? now : floor;
+}
 /* Records the part that `core` finished next. False: a lane is parked, and the part stays with the core. */
 bool tl__part_record(struct tl_sched *s, struct tl_core_role *core);
 /* Does a step; with phases on it is one, if it moved anything. */

@@ -43,7 +43,7 @@ static int record_part(struct tl_sched *s, const struct tl_core_role *core, stru
     int ret;
 
     if (token->finish == 0 && s->device->launch->swimlane_level >= 2)
-        token->finish = tl__clock_cycles(&s->device->clock); /* once, however often the lane is asked */
+        token->finish = tl__stamp(s->device, &s->stamp, token->end); /* once, however often the lane is asked */
     ret = tl__producer_reserve(lane, 0, &payload, &offset);
     if (ret < 0)
         return ret;
@@ -81,7 +81,7 @@ void tl__phase_note(struct tl_sched *s, enum tl_wire_phase_kind kind, uint64_t s
     struct tl_wire_phase *phase = &p->pending[p->count++];
 
     *phase = (struct tl_wire_phase){.start = start,
-                                    .end = tl__clock_cycles(&s->device->clock),
+                                    .end = tl__stamp(s->device, &s->stamp, 0),
                                     .loop_iter = p->steps,
                                     .tasks = tasks,
                                     .kind = (uint32_t)kind};
@@ -101,7 +101,7 @@ bool tl__phase_step(struct tl_sched *s, enum tl_wire_phase_kind kind, bool (*ste
     if (!tl__records(&s->rec, TL_STREAM_PHASES))
         return step(s);
     p->tasks = p->pop_hit = p->pop_miss = 0;
-    start = tl__clock_cycles(&s->device->clock);
+    start = tl__stamp(s->device, &s->stamp, 0);
     progress = step(s);
     if (progress)
         tl__phase_note(s, kind, start, p->tasks);
