@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "artifact/file_out.h"
 #include "artifact/json_file.h"
@@ -215,6 +216,19 @@ int tl__name_map_find(const char *dir, struct tl_name_map *ret_map, struct tl_er
 }
 
 /* ---- writing ---- */
+
+void tl__name_map_clear(const char *dir)
+{
+    DIR *folder = opendir(dir);
+    const struct dirent *entry;
+
+    if (folder == NULL)
+        return;
+    while ((entry = readdir(folder)) != NULL)
+        if (is_map(entry->d_name))
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    (void)closedir(folder);
+}
 
 static void put_map(struct tl_json *j, const struct tl_name_map *map)
 {

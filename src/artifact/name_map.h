@@ -21,6 +21,8 @@ struct tl_name_map {
 
 /* Writes DIR/name_map_<case_name>.json by rename ('/' in the case becomes '_'). Nothing if no kernel has a name. */
 int tl__name_map_write(const char *dir, const char *case_name, const struct tl_name_map *map, struct tl_error *reterr);
+/* Removes the maps of an older recording in DIR. What cannot be removed stays: the reader says what it finds. */
+void tl__name_map_clear(const char *dir);
 /* The one map in DIR. TL_ENOENT: there is none; TL_EEXIST: several, of different programs: names would be guesses
  * (the message lists them). TL_EPARSE, TL_EIO, TL_ENOMEM. *ret_map is the caller's: tl__name_map_fini. */
 int tl__name_map_find(const char *dir, struct tl_name_map *ret_map, struct tl_error *reterr);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "artifact/args_dump.h"
+#include "artifact/name_map.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -45,6 +46,7 @@ static void clear_dir(const char *dir)
         }
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_META_NAME);
     (void)unlink(path);
+    tl__name_map_clear(dir);
 }
 
 static int journal_open(struct tl_engine *e, struct tl_crun *run, uint32_t epoch, struct tl_error *reterr)
