@@ -19,6 +19,7 @@
 #include "base/atomic.h"
 #include "base/env_controlled.h"
 #include "support/capture.h"
+#include "support/scope_rules.h"
 #include "support/seeds.h"
 #include "support/swim_rules.h"
 #include "wire/launch.h"
@@ -42,7 +43,7 @@ struct submitted {
 
 static struct truth {
     struct submitted task[TASKS_MAX];
-    uint32_t n_tasks, n_parts;
+    uint32_t n_tasks, n_parts, n_scopes;
     bool built;                          /* the orchestration has returned */
     bool early;                          /* a kernel ran before that */
     uint32_t call[CORES_MAX][PARTS_MAX]; /* by core, in order: the number of the task whose part it ran */
@@ -132,6 +133,7 @@ static void orchestrate(struct tl_orch *o, const struct tl_program_args *in)
 {
     while (truth->n_tasks + 2 <= graph_tasks) {
         TL_SCOPE (o) {
+            truth->n_scopes++;
             for (uint64_t left = 1 + draw(4); left > 0 && truth->n_tasks + 2 <= graph_tasks; left--)
                 submit_task(o, &in->tensors[0]);
         }
@@ -148,6 +150,7 @@ static const struct capture *c; /* of the run that is looked at */
 
 static void check_swimlane(bool whole);
 static void check_deps(bool whole);
+static void check_scopes(bool whole);
 
 struct feature {
     const char *name;
@@ -170,11 +173,13 @@ struct feature {
 FIELD(dump, dump_args)
 FIELD(swimlane, chip_swimlane)
 FIELD(deps, dep_gen)
+FIELD(scopes, scope_stats)
 
 static const struct feature features[] = {
     {"args_dump", 3, get_dump, set_dump, NULL},
     {"swimlane", 4, get_swimlane, set_swimlane, check_swimlane},
     {"dep_gen", 1, get_deps, set_deps, check_deps},
+    {"scope_stats", 1, get_scopes, set_scopes, check_scopes},
 };
 
 /* --- the swimlane --------------------------------------------------------------------------------------------------
@@ -282,6 +287,29 @@ static void check_deps(bool whole)
     if (whole)
         check_edges(&d);
     tl__deps_fini(&d);
+}
+
+/* --- ring usage ------------------------------------------------------------------------------------------------------
+ */
+
+static void check_scopes(bool whole)
+{
+    struct tl_scope_stats s = {0};
+    struct tl_error err = {0};
+    char path[220];
+
+    (void)snprintf(path, sizeof(path), "%s/%s/%s", c->dir, TL_SCOPE_DIR_NAME, TL_SCOPE_NAME);
+    if (!whole && access(path, F_OK) != 0)
+        return;
+    if (tl__scope_stats_read(path, &s, &err) != 0)
+        fail_msg("%s", err.msg);
+    if (whole) {
+        assert_string_equal(scope_rules(&s), "");
+        assert_int_equal(s.count, 2 * (truth->n_scopes + 1)); /* the orchestration is one */
+        assert_int_equal(s.dropped, 0);
+    }
+    assert_false(s.fatal);
+    tl__scope_stats_fini(&s);
 }
 
 /* --- one seed ------------------------------------------------------------------------------------------------------
