@@ -162,6 +162,7 @@ static void put_path(struct tl_json *json, const struct tl_sched *s)
     tl__json_object_begin(json, TL_JSON_LINE);
     tl__path_kinds_json(json, &s->path);
     tl__json_object_end(json);
+    put_u64(json, "until_noticed_ns", tl__sched_until_noticed(&s->path));
     tl__json_key(json, "scheduler_meanwhile_ns");
     tl__json_object_begin(json, TL_JSON_LINE);
     for (unsigned kind = 0; kind < TL_PHASE_COUNT; kind++)

@@ -147,3 +147,19 @@ void tl__sched_split_path(const struct tl_swim_scheds *scheds, const struct tl_p
             split(scheds, tl__path_slice(run, step->slice)->thread, wait, ret_ns);
     }
 }
+
+uint64_t tl__sched_until_noticed(const struct tl_path_run *run)
+{
+    uint64_t ns = 0;
+
+    for (uint32_t i = 1; i < run->observed.count; i++) {
+        const struct tl_path_step *step = &run->observed.steps[i];
+        const struct tl_swim_slice *before = tl__path_slice(run, run->observed.steps[i - 1].slice);
+        uint64_t noticed = tl__path_ns(run->join, before->finish);
+
+        if ((before->flags & TL_SWIM_FINISHED) == 0 || noticed <= step->released_ns)
+            continue;
+        ns += (noticed < step->dispatched_ns ? noticed : step->dispatched_ns) - step->released_ns;
+    }
+    return ns;
+}

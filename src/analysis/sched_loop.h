@@ -34,4 +34,8 @@ void tl__sched_loops_fini(struct tl_sched_loops *loops);
 void tl__sched_split_path(const struct tl_swim_scheds *scheds, const struct tl_path_run *run,
                           uint64_t ret_ns[TL_PHASE_COUNT]);
 
+/* Of the path's scheduler time, what passed until a scheduler noticed the end that released the step. 0 where no
+ * finish is recorded. */
+uint64_t tl__sched_until_noticed(const struct tl_path_run *run);
+
 #endif

@@ -118,7 +118,14 @@ static void put_scheduler_split(struct tl_page *out, const struct tl_sched *s)
     uint64_t whole = s->path.observed.spent_ns[TL_PATH_SCHEDULER];
     const char *lead = "Meanwhile, the scheduler of the waiting core: ";
 
-    if (s->loops.count == 0 || whole == 0)
+    if (whole == 0)
+        return;
+    if (s->join->lane->level >= 2) {
+        tl__put_str(out, "Of the scheduler's time, ");
+        tl__put_share(out, tl__sched_until_noticed(&s->path), whole);
+        tl__put_str(out, " passed until it noticed the end that the next step waited for.\n");
+    }
+    if (s->loops.count == 0)
         return;
     for (unsigned kind = 0; kind < TL_PHASE_COUNT; kind++) {
         if (s->path_phase_ns[kind] == 0)

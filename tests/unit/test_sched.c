@@ -197,6 +197,7 @@ static void path(void **state)
     for (unsigned kind = 0; kind < TL_PHASE_COUNT; kind++)
         sum += o.sched.path_phase_ns[kind];
     assert_int_equal(sum, 128);
+    assert_int_equal(tl__sched_until_noticed(&o.sched.path), 10 + 10 + 10);
     close_all(&o);
 }
 
