@@ -3,9 +3,8 @@
 #ifndef TL_TESTS_SCHED_CLI_H
 #define TL_TESTS_SCHED_CLI_H
 
-#include <stdbool.h>
-
 #include "scene/cli.h"
+#include "scene/golden.h"
 #include "support/sched_fixture.h"
 
 /* DIR with the swimlane of `level`, `deps` and the names, where they are not NULL. */
@@ -23,29 +22,6 @@ static void sched_record(const char *dir, unsigned level, const char *deps, cons
     (void)snprintf(name, sizeof(name), "%s/name_map_default.json", dir);
     if (names != NULL)
         fixture_write_text(name, names);
-}
-
-/* Against tests/golden/FOLDER/NAME; TL_UPDATE_GOLDEN=1 rewrites that. */
-static void sched_golden(const char *text, const char *folder, const char *name)
-{
-    bool update = getenv("TL_UPDATE_GOLDEN") != NULL;
-    char path[600], *want;
-    FILE *f;
-    size_t n;
-
-    (void)snprintf(path, sizeof(path), "%s/tests/golden/%s/%s", TL_TEST_SOURCE_DIR, folder, name);
-    f = fopen(path, update ? "wb" : "rb");
-    if (f == NULL)
-        fail_msg("cannot open %s", path);
-    want = update ? strdup(text) : calloc(1, 1 << 20);
-    assert_non_null(want);
-    n = update ? fwrite(text, 1, strlen(text), f) : fread(want, 1, (1 << 20) - 1, f);
-    assert_int_equal(n, strlen(want));
-    assert_int_equal(fclose(f), 0);
-    if (strcmp(text, want) != 0)
-        print_message("---- %s has:\n%s---- but it is:\n%s", path, want, text);
-    assert_string_equal(text, want);
-    free(want);
 }
 
 /* One line on stderr that holds `part`, nothing on stdout, exit code 2. */

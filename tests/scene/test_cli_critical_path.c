@@ -15,14 +15,14 @@ static void whole(void **state)
     sched_record("run", 4, sched_fixture_deps, sched_fixture_names);
     expect(0, "critical-path run");
     assert_string_equal(message, "");
-    sched_golden(output, FOLDER, "text.txt");
+    golden_is(output, FOLDER "/text.txt");
     report = fixture_read("run/critical_path.md", NULL);
-    sched_golden(report, FOLDER, "report.md");
+    golden_is(report, FOLDER "/report.md");
     free(report);
     expect(0, "critical-path run --json");
-    sched_golden(output, FOLDER, "paths.json");
+    golden_is(output, FOLDER "/paths.json");
     expect(0, "critical-path --help");
-    sched_golden(output, FOLDER, "help.txt");
+    golden_is(output, FOLDER "/help.txt");
 }
 
 /* Where the report goes: into the recording by rename, elsewhere on request, nowhere for machines. */
@@ -60,6 +60,15 @@ static void trace(void **state)
     text = fixture_read("trace.json", NULL);
     assert_non_null(strstr(text, "\"observed path\""));
     free(text);
+    if (system("python3 -c 'import json' >/dev/null 2>&1") == 0) {
+        char command[1400];
+
+        (void)snprintf(command, sizeof(command),
+                       "python3 '%s/tests/scene/check_trace.py' --strict --count name:'core busy'=2 '%s'",
+                       TL_TEST_SOURCE_DIR, fixture_path("trace.json"));
+        if (system(command) != 0)
+            fail_msg("%s", command);
+    }
     expect(2, "critical-path traced --trace no/such/trace.json");
     assert_non_null(strstr(message, "no/such/trace.json"));
 }
@@ -73,7 +82,7 @@ static void lower_levels(void **state)
     sched_record("l1", 1, sched_fixture_deps, sched_fixture_names);
     expect(0, "critical-path l1");
     sched_says("note: level 1 has no dispatch times");
-    sched_golden(output, FOLDER, "level_1.txt");
+    golden_is(output, FOLDER "/level_1.txt");
 }
 
 static void what_is_missing(void **state)

@@ -11,12 +11,12 @@ static void whole(void **state)
     sched_record("run", 4, sched_fixture_deps, sched_fixture_names);
     expect(0, "sched run");
     assert_string_equal(message, "");
-    sched_golden(output, FOLDER, "text.txt");
+    golden_is(output, FOLDER "/text.txt");
     expect(0, "sched run --json");
     assert_string_equal(message, "");
-    sched_golden(output, FOLDER, "parts.json");
+    golden_is(output, FOLDER "/parts.json");
     expect(0, "sched --help");
-    sched_golden(output, FOLDER, "help.txt");
+    golden_is(output, FOLDER "/help.txt");
 }
 
 /* Level 1 without a graph: what can be said is said, the rest says what it needs. */
@@ -26,7 +26,7 @@ static void subsets(void **state)
     sched_record("bare", 1, NULL, NULL);
     expect(0, "sched bare");
     assert_string_equal(message, "");
-    sched_golden(output, FOLDER, "bare.txt");
+    golden_is(output, FOLDER "/bare.txt");
     expect(0, "sched bare --json");
     sched_says("\"overhead\": {\"missing\": \"needs dispatch times and deps.json");
     sched_says("\"loop_budget\": {\"missing\": \"needs the phases of the schedulers");
