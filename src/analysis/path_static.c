@@ -21,11 +21,11 @@ static uint32_t relax(const struct tl_path_graph *g, uint64_t *length, uint32_t 
         for (uint32_t k = g->pred_first[t]; k < g->pred_first[t + 1]; k++) {
             uint32_t p = g->pred_list[k];
 
-            if (from[t] == TL_PATH_NONE || length[p] > length[from[t]] || (length[p] == length[from[t]] && p < from[t]))
+            if (from[t] == TL_PATH_NONE || length[p] > length[from[t]] || (p < from[t] && length[p] == length[from[t]]))
                 from[t] = p;
         }
         length[t] = weight(g, t) + (from[t] != TL_PATH_NONE ? length[from[t]] : 0);
-        if (best == TL_PATH_NONE || length[t] > length[best] || (length[t] == length[best] && t < best))
+        if (best == TL_PATH_NONE || length[t] > length[best] || (t < best && length[t] == length[best]))
             best = t;
     }
     return best;
