@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Scope statistics end to end, in every platform, transport and runtime: each figure of nested scopes against those
- * computed by hand, positions that never wrap or go back, an image that is kept, runs that fail.
+ * computed by hand, positions that never wrap or go back, runs that fail.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -276,32 +276,6 @@ static void positions_never_wrap(void **state)
     }
 }
 
-/* A kept image would skip the orchestration, and with it what is to be recorded. */
-static void an_image_is_built_again(void **state)
-{
-    static const struct tl_program program = CAPTURE_PROGRAM("again", kernels, orchestrate_nested);
-
-    (void)state;
-    for (unsigned cell = 1; cell < CAPTURE_CELLS; cell += 2)
-        for (unsigned round = 0; round < 4; round++) {
-            struct tl_host_tensor rows[2] = {capture_row("y", TL_OUT, TL_FLOAT32, y, 4),
-                                             capture_row("z", TL_OUT, TL_FLOAT32, z, 4)};
-            struct capture c;
-            struct tl_scope_stats s;
-
-            begin(&c, cell);
-            c.config.scope_stats = round != 1;
-            assert_int_equal(capture_run(&c, &program, rows, 2), 0);
-            if (round != 1) {
-                s = stats_of(&c);
-                assert_int_equal(s.count, 12);
-                assert_int_equal(s.boundaries[11].span[TL_RING_TASKS].head, 8);
-                tl__scope_stats_fini(&s);
-            }
-            capture_end(&c);
-        }
-}
-
 /* --- runs that fail -------------------------------------------------------------------------------------------- */
 
 static bool refuse;
@@ -397,8 +371,9 @@ static int close_chips(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nested_scopes_by_hand),   cmocka_unit_test(positions_never_wrap),
-        cmocka_unit_test(an_image_is_built_again), cmocka_unit_test(a_run_that_fails),
+        cmocka_unit_test(nested_scopes_by_hand),
+        cmocka_unit_test(positions_never_wrap),
+        cmocka_unit_test(a_run_that_fails),
         cmocka_unit_test(beside_the_dump),
     };
 

@@ -103,6 +103,30 @@ static void with_less_it_stops(void **state)
     }
 }
 
+/* A kept image would skip the orchestration in the second round, and with it what is to be recorded. */
+static void each_round_is_recorded(void **state)
+{
+    char words[600];
+
+    (void)state;
+    for (unsigned r = 0; r < 2; r++) {
+        (void)snprintf(words, sizeof(words),
+                       "run '%s/tests/hangs.so' --set stuck=0 --set tell=1 --runtime %s --rounds 3 "
+                       "--enable-scope-stats --out rounds-%u",
+                       TL_TEST_BINARY_DIR, runtimes[r], r);
+        expect(0, words);
+        for (unsigned round = 0; round < 3; round++) {
+            struct tl_scope_stats s;
+
+            (void)snprintf(words, sizeof(words), "rounds-%u/round%u", r, round);
+            s = stats_of(words);
+            assert_int_equal(s.count, 4);
+            assert_int_equal(s.boundaries[3].span[TL_RING_TASKS].head, 5);
+            tl__scope_stats_fini(&s);
+        }
+    }
+}
+
 static void what_a_crash_leaves(void **state)
 {
     (void)state;
@@ -231,8 +255,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(enough_is_enough),          cmocka_unit_test(with_less_it_stops),
-        cmocka_unit_test(what_a_crash_leaves),       cmocka_unit_test(what_a_hang_leaves),
-        cmocka_unit_test(what_a_killed_chip_leaves), cmocka_unit_test(what_a_killed_host_leaves),
+        cmocka_unit_test(each_round_is_recorded),    cmocka_unit_test(what_a_crash_leaves),
+        cmocka_unit_test(what_a_hang_leaves),        cmocka_unit_test(what_a_killed_chip_leaves),
+        cmocka_unit_test(what_a_killed_host_leaves),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }
