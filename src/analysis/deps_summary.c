@@ -172,7 +172,10 @@ static void put_next(struct tl_page *out, const struct tl_deps_subject *s, const
     }
     tl__put_format(out, "\nnext  tasklens deps %s -t ", s->dir);
     tl__put_task(out, s->deps->tasks[task].task_id);
-    tl__put_str(out, "   what feeds it, and what it feeds\n");
+    tl__put_format(out,
+                   "   what feeds it, and what it feeds\n"
+                   "      tasklens deps %s --format html   a page to look at\n",
+                   s->dir);
 }
 
 int tl__deps_summary_text(struct tl_page *out, const struct tl_deps_subject *s)
