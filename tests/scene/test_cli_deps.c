@@ -205,12 +205,71 @@ static void large(void **state)
     assert_non_null(strstr(output, "500 levels; the widest, level 0, has 100 tasks"));
 }
 
+/* Programs that stand in for dot, found before any other. */
+static void stand_in(const char *script)
+{
+    (void)mkdir(fixture_path("bin"), 0777);
+    fixture_write_text("bin/dot", script);
+    assert_int_equal(chmod(fixture_path("bin/dot"), 0777), 0);
+}
+
+static void pictures(void **state)
+{
+    char *path = strdup(getenv("PATH"));
+
+    (void)state;
+    golden("deps run --format dot", "graph.dot");
+    golden("deps run --format dot -t r1t0 --down 1", "part.dot");
+    refuses("deps run --format dot -o nowhere/x.dot", "cannot create nowhere/x.dot");
+    refuses("deps run --format pdf", "text, html, dot");
+    refuses("deps run --format html --json", "--json");
+    refuses("deps run --engine sfdp", "--engine");
+    refuses("deps run -o x", "-o names the file");
+    refuses("deps run --path 0 1 --format html", "--path");
+    assert_int_equal(setenv("PATH", fixture_path("bin"), 1), 0);
+    refuses("deps run --format html", "no dot on PATH: apt-get install graphviz, or look at the text");
+    refuses("deps run --format html --engine sfdp", "no sfdp on PATH: apt-get install graphviz");
+    stand_in("#!/bin/sh\necho it is broken >&2\nexit 3\n");
+    refuses("deps run --format html", "dot: it is broken");
+    stand_in("#!/bin/sh\nexit 3\n");
+    refuses("deps run --format html", "dot ended with 3 and said nothing");
+    stand_in("#!/bin/sh\nkill -9 $$\n");
+    refuses("deps run --format html", "dot was ended by signal 9");
+    stand_in("#!/bin/sh\necho graph 1 1 1\necho stop\n");
+    refuses("deps run --format html", "the layout places 0 of 5 tasks");
+    assert_int_equal(access(fixture_path("run/deps.html"), F_OK), -1);
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    free(path);
+}
+
+/* Where Graphviz is: the files and their names. What is on them, test_page_deps.c looks at. */
+static void pages(void **state)
+{
+    (void)state;
+    if (system("command -v dot >/dev/null 2>&1") != 0)
+        skip();
+    expect(0, "deps run --format html");
+    assert_non_null(strstr(output, "all 5 tasks with 5 edges, laid out by dot in "));
+    assert_non_null(strstr(output, "\nrun/deps.html\n"));
+    assert_int_equal(access(fixture_path("run/deps.html"), F_OK), 0);
+    expect(0, "deps run --format html -t 2");
+    assert_non_null(strstr(output, "3 tasks around r0t2, 1 up and 1 down with 4 edges, laid out by dot in "));
+    assert_non_null(strstr(output, "\nrun/deps_r0t2.html\n"));
+    expect(0, "deps run --format html --kernel 7");
+    assert_non_null(strstr(output, "\nrun/deps_part.html\n"));
+    expect(0, "deps run --format html -o here.html --engine dot");
+    assert_non_null(strstr(output, "\nhere.html\n"));
+    refuses("deps run --format html -o nowhere/here.html", "cannot create nowhere/here.html");
+    write_edges("empty_graph", 0, NULL, 0);
+    refuses("deps empty_graph --format html", "no tasks to draw");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(summary),    cmocka_unit_test(one_task), cmocka_unit_test(trees),
-        cmocka_unit_test(ways),       cmocka_unit_test(lists),    cmocka_unit_test(usage),
-        cmocka_unit_test(bad_graphs), cmocka_unit_test(parallel), cmocka_unit_test(large),
+        cmocka_unit_test(summary), cmocka_unit_test(one_task), cmocka_unit_test(trees),      cmocka_unit_test(ways),
+        cmocka_unit_test(lists),   cmocka_unit_test(usage),    cmocka_unit_test(bad_graphs), cmocka_unit_test(parallel),
+        cmocka_unit_test(large),   cmocka_unit_test(pictures), cmocka_unit_test(pages),
     };
 
     return cmocka_run_group_tests(tests, setup, fixture_teardown);

@@ -8,6 +8,7 @@
 #include "analysis/deps_show.h"
 #include "analysis/dump_pick.h"
 #include "cmd.h"
+#include "deps_draw.h"
 #include "find.h"
 #include "opts.h"
 
@@ -15,10 +16,13 @@
 #define LINES 40 /* of a list, where nothing is said */
 
 struct command {
+    const char *output;
+    int engine;
+    int format; /* position in formats */
     const char *kernel, *tensor, *word;
     uint64_t task_id, ends[2];
     unsigned n_ends; /* of the path, given */
-    bool by_task, json, up_given, down_given;
+    bool by_task, json, up_given, down_given, engine_given;
     int64_t up, down, limit;
     /* What was opened. */
     struct tl_found found;
@@ -29,6 +33,9 @@ struct command {
     struct tl_deps_filter filter;
     uint32_t task, from, to;
 };
+
+enum format { TEXT, HTML, DOT };
+static const char *const formats[] = {[TEXT] = "text", [HTML] = "html", [DOT] = "dot", NULL};
 
 static int parse_task(const char *value, uint64_t *ret_task_id, char *ret_problem, size_t bytes)
 {
@@ -59,10 +66,16 @@ static int check_options(const struct command *c)
 
     if (!c->by_task && (c->up_given || c->down_given))
         return tl__cmd_fail(NAME, "--up and --down go from a task: -t TASK");
-    if (c->n_ends > 0 && (c->by_task || filtered))
-        return tl__cmd_fail(NAME, "--path is a question of its own: it takes no -t, --kernel or --tensor");
-    if (filtered && (c->up_given || c->down_given))
+    if (c->n_ends > 0 && (c->by_task || filtered || c->format != TEXT))
+        return tl__cmd_fail(NAME, "--path is a question of its own: it takes no -t, --kernel, --tensor or --format");
+    if (c->format == TEXT && filtered && (c->up_given || c->down_given))
         return tl__cmd_fail(NAME, "--kernel and --tensor filter the edges of a task, not --up and --down");
+    if (c->format != TEXT && c->json)
+        return tl__cmd_fail(NAME, "--json is text for machines: it takes no --format");
+    if (c->format == TEXT && c->output != NULL)
+        return tl__cmd_fail(NAME, "-o names the file of --format html or dot");
+    if (c->format != HTML && c->engine_given)
+        return tl__cmd_fail(NAME, "--engine lays out the page of --format html");
     return TL_OPTS_GO_ON;
 }
 
@@ -117,6 +130,26 @@ static int parse(struct command *c, int argc, char **argv)
          .value = "N",
          .help = "lines of a list, 40 if not said; 0: all"},
         {.name = "json", .kind = TL_OPT_FLAG, .target = &c->json, .help = "for machines: the same, and all of it"},
+        {.name = "format",
+         .kind = TL_OPT_CHOICE,
+         .target = &c->format,
+         .choices = formats,
+         .value = "FORMAT",
+         .help = "text; html: a page to look at, laid out by Graphviz; dot: text for Graphviz.\n"
+                 "With -t, --kernel or --tensor a picture of that part"},
+        {.letter = 'o',
+         .name = "output",
+         .kind = TL_OPT_TEXT,
+         .target = &c->output,
+         .value = "FILE",
+         .help = "of a picture: deps.html in the recording if not said; dot: standard output"},
+        {.name = "engine",
+         .kind = TL_OPT_CHOICE,
+         .target = &c->engine,
+         .choices = tl__deps_engines,
+         .given = &c->engine_given,
+         .value = "ENGINE",
+         .help = "of the page: dot puts levels below each other; sfdp is for thousands of tasks"},
     };
     const struct tl_opts opts = {
         .command = NAME,
@@ -281,6 +314,23 @@ static int put_json(const struct command *c, struct tl_json *json)
     return tl__deps_summary_json(json, s);
 }
 
+static int draw(const struct command *c)
+{
+    bool near = !c->up_given && !c->down_given; /* then its neighbours, as the text has it */
+    const struct tl_deps_part_of of = {.task = c->by_task ? c->task : TL_DEPS_NONE,
+                                       .up = near ? 1 : (uint32_t)c->up,
+                                       .down = near ? 1 : (uint32_t)c->down,
+                                       .filter = &c->filter};
+    const struct tl_deps_draw d = {.command = NAME,
+                                   .subject = &c->subject,
+                                   .of = &of,
+                                   .output = c->output,
+                                   .engine = c->engine,
+                                   .engine_given = c->engine_given};
+
+    return c->format == HTML ? tl__deps_draw_html(&d) : tl__deps_draw_dot(&d);
+}
+
 static int put_answer(const struct command *c)
 {
     struct tl_page page;
@@ -316,7 +366,7 @@ static int run(int argc, char **argv)
     tl__found_mention(NAME, &c.found);
     code = open_graph(&c);
     if (code == 0)
-        code = put_answer(&c);
+        code = c.format == TEXT ? put_answer(&c) : draw(&c);
     tl__deps_graph_fini(&c.graph);
     tl__deps_fini(&c.deps);
     tl__name_map_fini(&c.names);

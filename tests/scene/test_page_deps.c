@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The page of `tasklens deps` in a browser: found by search, hovered over, clicked on, and safe for any name. Skipped
+ * where there is no chromium. A script is put into a copy of the page; what it notes is read from the page it leaves.
+ */
+#include "scene/cli.h"
+#include "scene/deps_recording.h"
+
+/* Notes "key: value" lines; waits for what an animation brings. `ask(fn)` asks until the answer is not empty. */
+static const char *const tools =
+    "const notes = [], note = (key, value) => notes.push(key + ': ' + value);\n"
+    "const by = id => document.getElementById(id), text = node => node.innerText.replace(/\\s+/g, ' ');\n"
+    "const rest = ms => new Promise(done => setTimeout(done, ms));\n"
+    "async function ask(fn) { for (let i = 0; i < 60; i++) { const a = fn(); if (a) return a; await rest(100); }\n"
+    "  return 'nothing'; }\n"
+    "const box = by('canvas').getBoundingClientRect();\n"
+    "const middle = [box.left + box.width / 2, box.top + box.height / 2];\n"
+    "const mouse = (type, at) => by('canvas').dispatchEvent(\n"
+    "  new MouseEvent(type, { clientX: at[0], clientY: at[1], bubbles: true, view: window }));\n"
+    "const tip = at => { mouse('mousemove', at); return by('tip').style.display === 'block' ? text(by('tip')) : ''; "
+    "};\n"
+    "const find = words => { by('query').value = words; by('query').dispatchEvent(new Event('input')); };\n"
+    "const next = () => by('search').requestSubmit();\n"
+    "const title = () => document.querySelector('#panel h1').firstChild.textContent;\n"
+    "window.addEventListener('error', event => note('error', event.message));\n";
+
+static char *notes; /* of the last page */
+
+/* Opens a copy of the page with the script in it; fails if the script does not come to its end. */
+static void visit(const char *page, const char *address, const char *script)
+{
+    char command[1500];
+    char *html = fixture_read(page, NULL), *end = strstr(html, "</body>"), *begin;
+    FILE *f = fopen(fixture_path("visit.html"), "wb");
+
+    assert_non_null(f);
+    assert_non_null(end);
+    assert_true(fprintf(f,
+                        "%.*s<script>\n%s(async () => {\n%s\nconst pre = document.createElement('pre');\n"
+                        "pre.textContent = 'NOTES\\n' + notes.join('\\n') + '\\nEND';\ndocument.body.append(pre); })();"
+                        "\n</script>\n%s",
+                        (int)(end - html), html, tools, script, end) > 0);
+    assert_int_equal(fclose(f), 0);
+    free(html);
+    (void)snprintf(command, sizeof(command),
+                   "timeout 120 chromium --headless --no-sandbox --disable-gpu --user-data-dir='%s/profile' "
+                   "--window-size=1400,900 --virtual-time-budget=20000 --dump-dom 'file://%s/visit.html%s' >'%s/dom' "
+                   "2>'%s/said'",
+                   fixture_dir, fixture_dir, address, fixture_dir, fixture_dir);
+    assert_int_equal(system(command), 0);
+    free(notes);
+    notes = fixture_read("dom", NULL);
+    begin = strstr(notes, "<pre>NOTES\n");
+    if (begin == NULL || strstr(begin, "\nEND</pre>") == NULL)
+        fail_msg("%s: the script did not come to its end: %.2000s", page, begin != NULL ? begin : "no notes");
+    memmove(notes, begin + strlen("<pre>NOTES"), strlen(begin + strlen("<pre>NOTES")) + 1);
+}
+
+/* A line of the notes. */
+static void noted(const char *line)
+{
+    char want[1200];
+
+    (void)snprintf(want, sizeof(want), "\n%s\n", line);
+    if (strstr(notes, want) == NULL)
+        fail_msg("no \"%s\" in: %s", line, notes);
+}
+
+static void page_of(const char *words)
+{
+    expect(0, words);
+    assert_string_equal(message, "");
+    assert_non_null(strstr(output, "laid out by dot in "));
+}
+
+static void two_thousand_tasks(void **state)
+{
+    (void)state;
+    fixture_grid("grid", 2000, 40);
+    expect(0, "deps grid --format html --engine dot");
+    assert_non_null(strstr(output, "all 2,000 tasks with 3920 edges, laid out by dot in "));
+    assert_non_null(strstr(output, "\ngrid/deps.html\n"));
+    visit("grid/deps.html", "",
+          "note('about', text(by('about'))); note('start', title()); note('legend', text(by('legend')));\n"
+          "find('matmul'); note('kernel', text(by('found')));\n"
+          "find('r0t1025'); note('task', text(by('found'))); next(); note('step', text(by('found')));\n"
+          "note('tip', await ask(() => tip(middle))); note('panel', text(by('panel')));\n"
+          "mouse('click', [box.left + 2, box.top + 2]); note('let go', title());\n"
+          "mouse('click', middle); note('click', title() + ' ' + location.hash);\n"
+          "document.querySelector('#panel a').click(); note('link', title());\n"
+          "note('moved', await ask(() => { const t = tip(middle); return t.startsWith('r0t984 ') ? t : ''; }));\n"
+          "find('nothing at all'); note('none', text(by('found')));\n"
+          "window.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' })); note('escape', title());");
+    noted("about: all 2,000 tasks, 3,920 edges, laid out by dot");
+    noted("start: all 2,000 tasks");
+    noted("legend: kernels load_block 680 matmul_accumulate 680 store 640 edges by source tensormap");
+    noted("kernel: 680 tasks");
+    noted("task: 1 task");
+    noted("step: 1 of 1 task");
+    noted("tip: r0t1025 matmul_accumulate level 25, 1 block fed by 2 tasks, feeds 2 tasks");
+    noted(
+        "panel: r0t1025 × aiv0 matmul_accumulate level 25 of 0 to 49, auto scope, 1 block arguments type buffer and "
+        "slice 0 OUTPUT_EXISTING 0x7f0010000000 float32 [8, 8] offset 65600 1 INPUT 0x7f0010000000 float32 [8, 8] "
+        "offset 63040 fed by 2 tasks r0t984 load_block tensormap, flags: wait, argument 1 buffer 0x7f0010000000, read "
+        "float32 [8, 8] offset 62976 written the same slice, overlap: covered r0t985 load_block tensormap, flags: "
+        "wait, argument 0 buffer 0x7f0010000000, read float32 [8, 8] offset 63040 written the same slice, overlap: "
+        "covered feeds 2 tasks r0t1065 store tensormap, flags: wait, argument 0 buffer 0x7f0010000000, read float32 "
+        "[8, 8] offset 65600 written the same slice, overlap: covered r0t1066 store tensormap, flags: wait, argument "
+        "1 buffer 0x7f0010000000, read float32 [8, 8] offset 65600 written the same slice, overlap: covered");
+    noted("let go: all 2,000 tasks");
+    noted("click: r0t1025 #r0t1025");
+    noted("link: r0t984");
+    noted("moved: r0t984 load_block level 24, 1 block fed by 2 tasks, feeds 2 tasks");
+    noted("none: nothing found");
+    noted("escape: all 2,000 tasks");
+    assert_null(strstr(notes, "\nerror: "));
+}
+
+/* Every source, a mix, a scope, edges by click; opened at a task. */
+static void everything(void **state)
+{
+    (void)state;
+    fixture_deps("run");
+    page_of("deps run --format html -o every.html");
+    visit("every.html", "#r1t0",
+          "note('opened', title()); note('panel', text(by('panel')));\n"
+          "note('legend', text(by('legend')));\n"
+          "let at = null; for (let y = middle[1] + 20; y < middle[1] + 60 && !at; y++) {\n"
+          "  const t = tip([middle[0], y]); if (t.includes(' feeds r1t1')) at = [middle[0], y]; }\n"
+          "note('edge tip', at ? tip(at) : 'nothing'); mouse('click', at || middle); note('edge', text(by('panel')));");
+    noted("opened: r1t0");
+    noted(
+        "panel: r1t0 × aic MATMUL, aiv0 a\"b&lt;c&gt;\\d&amp;'e, aiv1 add?and?more level 2 of 0 to 3, manual scope, 1 "
+        "block arguments type buffer and slice 0 INOUT 0x7f0020000400 v1 float32 [4, 16] 1 NO_DEP 0x7f0010000000 "
+        "float32 [8, 16] fed by 2 tasks r0t1 add?and?more creator, flags: wait retain, argument 0 buffer "
+        "0x7f0020000400 v1, read float32 [4, 16] explicit, flags: retain r0t2 add?and?more explicit, flags: wait "
+        "feeds 1 task r1t1 func_7 tensormap, flags not said, argument 0 buffer 0x7f0020000400 v1, read float32 [4, "
+        "16] written the same slice, overlap: other");
+    noted("legend: kernels no kernel 1 add?and?more (aiv0) 1 add?and?more (aiv0, aiv1) 1 "
+          "MATMUL+a\"b&lt;c&gt;\\d&amp;'e+add?and?more 1 func_7 1 edges by source explicit tensormap several");
+    noted("edge tip: r1t0 feeds r1t1, 1 edge tensormap, flags not said, argument 0 buffer 0x7f0020000400 v1, read "
+          "float32 [4, 16] written the same slice, overlap: other");
+    noted(
+        "edge: 1 edge × r1t0 MATMUL+a\"b&lt;c&gt;\\d&amp;'e+add?and?more feeds r1t1 func_7 tensormap, flags not said, "
+        "argument 0 buffer 0x7f0020000400 v1, read float32 [4, 16] written the same slice, overlap: other");
+    assert_null(strstr(notes, "\nerror: "));
+}
+
+/* Names that would be markup, or end the script that holds the data, are shown and do nothing. */
+static void hostile_names(void **state)
+{
+    const char *const names[] = {"</script><script>window.caught = 1</script><!--",
+                                 "<img src=x onerror=\"window.caught = 2\">", "]]>&amp;\\\"'`${7*7}\xff"};
+    char *html;
+
+    (void)state;
+    fixture_deps("hostile");
+    fixture_save_names("hostile", names, 3);
+    page_of("deps hostile --format html");
+    html = fixture_read("hostile/deps.html", NULL);
+    assert_null(strstr(html, "window.caught = 1</script>"));
+    assert_null(strstr(html, "<img"));
+    free(html);
+    visit("hostile/deps.html", "#r1t0",
+          "note('caught', String(window.caught)); note('panel', text(by('panel')).slice(0, 200));\n"
+          "note('tip', await ask(() => tip(middle))); note('images', document.images.length);");
+    noted("caught: undefined");
+    noted("images: 0");
+    assert_non_null(strstr(notes, "panel: r1t0 × aic &lt;/script&gt;&lt;script&gt;window.caught = 1&lt;/script&gt;"));
+    assert_null(strstr(notes, "\nerror: "));
+}
+
+/* A graph without order, and a part of one: nothing on them may fail. */
+static void odd_graphs(void **state)
+{
+    struct tl_deps_task list[] = {{.task_id = 0, .kernel_ids = {0, -1, -1}, .block_num = 1},
+                                  {.task_id = 1, .kernel_ids = {0, -1, -1}, .block_num = 1}};
+    struct tl_deps_edge edges[202] = {{.pred = 1, .arg = -1}, {.pred = 1, .succ = 1, .arg = -1}};
+
+    (void)state;
+    for (int i = 2; i < 202; i++)
+        edges[i] = (struct tl_deps_edge){.succ = 1, .arg = -1};
+    fixture_save_deps("circle", &(struct tl_deps){.tasks = list, .edges = edges, .n_tasks = 2, .n_edges = 202});
+    expect(0, "deps circle --format html --engine sfdp");
+    visit("circle/deps.html", "#r0t1", "note('panel', text(by('panel')).slice(0, 90)); next();");
+    noted("panel: r0t1 × aic func_0 on a cycle or behind one: it could never start, auto scope, 1 block argu");
+    assert_non_null(strstr(message, "wait in a circle"));
+    assert_null(strstr(notes, "\nerror: "));
+}
+
+static int has_chromium(void)
+{
+    return system("command -v chromium >/dev/null 2>&1 && command -v dot >/dev/null 2>&1") == 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(two_thousand_tasks), cmocka_unit_test(everything),
+                                       cmocka_unit_test(hostile_names), cmocka_unit_test(odd_graphs)};
+
+    if (!has_chromium())
+        return 77;
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "deps_draw.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <tasklens/error.h>
+
+#include "analysis/dump_pick.h"
+#include "cmd.h"
+#include "graphviz.h"
+
+/* dot is for what a person can follow. Regular graphs of this size take it a second or two, tangled ones minutes. */
+#define DOT_TASKS 3000
+#define DOT_PAIRS 12000
+#define DOT_SECONDS 30
+
+static int to_file(void *ctx, const char *bytes, size_t n)
+{
+    return fwrite(bytes, 1, n, ctx) == n ? 0 : TL_EIO;
+}
+
+static int out_of_memory(const struct tl_deps_draw *d)
+{
+    return tl__cmd_fail(d->command, "out of memory");
+}
+
+/* One run of one engine. 0, TL_ETIMEDOUT, or another code with its message. */
+static int run_engine(const struct tl_deps_draw *d, const struct tl_deps_part *part, enum tl_deps_engine engine,
+                      unsigned limit_s, struct tl_deps_layout *ret_layout, struct tl_error *reterr)
+{
+    struct tl_page input;
+    char *plain = NULL;
+    size_t bytes = 0;
+    int code;
+
+    tl__page_init(&input, NULL, NULL);
+    code = tl__deps_layout_input(&input, d->subject, part, engine);
+    if (code == 0)
+        code = tl__graphviz_layout(&(struct tl_graphviz){.command = d->command,
+                                                         .engine = tl__deps_engines[engine],
+                                                         .input = input.data,
+                                                         .bytes = input.used,
+                                                         .limit_s = limit_s},
+                                   &plain, &bytes, reterr);
+    if (code == 0)
+        code = tl__deps_layout(plain, bytes, part, ret_layout, reterr);
+    if (code == 0 && engine == TL_DEPS_SFDP)
+        tl__deps_layout_spread(ret_layout, part);
+    free(plain);
+    tl__page_fini(&input);
+    return code;
+}
+
+static int lay_out(const struct tl_deps_draw *d, const struct tl_deps_part *part, struct tl_deps_layout *ret_layout,
+                   enum tl_deps_engine *ret_engine, struct tl_error *reterr)
+{
+    bool many = part->n_tasks > DOT_TASKS || part->n_pairs > DOT_PAIRS;
+    int code;
+
+    *ret_engine = d->engine_given ? (enum tl_deps_engine)d->engine : many ? TL_DEPS_SFDP : TL_DEPS_DOT;
+    if (!d->engine_given && many)
+        fprintf(stderr,
+                "tasklens %s: %" PRIu32 " tasks and %" PRIu32
+                " lines are many for dot: sfdp does the layout; -t TASK --up 3 --down 3 draws a part\n",
+                d->command, part->n_tasks, part->n_pairs);
+    code = run_engine(d, part, *ret_engine, d->engine_given || many ? 0 : DOT_SECONDS, ret_layout, reterr);
+    if (code != TL_ETIMEDOUT)
+        return code;
+    fprintf(stderr,
+            "tasklens %s: dot was not done in %d s: sfdp does the layout; --engine dot waits, -t TASK --up 3 --down 3 "
+            "draws a part\n",
+            d->command, DOT_SECONDS);
+    *ret_engine = TL_DEPS_SFDP;
+    return run_engine(d, part, TL_DEPS_SFDP, 0, ret_layout, reterr);
+}
+
+/* deps.html, or deps_r0t5.html of a part. False: too long. */
+static bool name_file(const struct tl_deps_draw *d, char *path, size_t bytes)
+{
+    uint64_t id = d->of->task != TL_DEPS_NONE ? d->subject->deps->tasks[d->of->task].task_id : 0;
+    char part[60] = "";
+    int n;
+
+    if (d->of->task != TL_DEPS_NONE)
+        (void)snprintf(part, sizeof(part), "_r%" PRIu64 "t%" PRIu64, id >> 32, id & UINT32_MAX);
+    else if (d->of->filter->by_kernel || d->of->filter->by_tensor)
+        (void)snprintf(part, sizeof(part), "_part");
+    if (d->output != NULL)
+        n = snprintf(path, bytes, "%s", d->output);
+    else
+        n = snprintf(path, bytes, "%s/deps%s.html", d->subject->dir, part);
+    return n >= 0 && (size_t)n < bytes;
+}
+
+static int write_page(const struct tl_deps_draw *d, const struct tl_deps_part *part,
+                      const struct tl_deps_layout *layout, enum tl_deps_engine engine, const char *path)
+{
+    FILE *f = fopen(path, "we");
+    struct tl_page page;
+    int code, end, problem = 0;
+
+    if (f == NULL)
+        return tl__cmd_fail(d->command, "cannot create %s: %s; -o FILE names another", path, strerror(errno));
+    tl__page_init(&page, to_file, f);
+    code = tl__deps_html(&page, d->subject, part, layout, engine);
+    end = tl__page_end(&page);
+    tl__page_fini(&page);
+    if (fclose(f) != 0 || end != 0)
+        problem = errno;
+    if (code == TL_ENOMEM)
+        return out_of_memory(d);
+    if (code != 0 || end != 0 || problem != 0)
+        return tl__cmd_fail(d->command, "cannot write %s: %s", path, strerror(problem != 0 ? problem : EIO));
+    return TL_EXIT_OK;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int draw(const struct tl_deps_draw *d, const struct tl_deps_part *part, struct tl_deps_layout *layout)
+{
+    struct tl_error error = {0};
+    double begin = seconds(), took;
+    enum tl_deps_engine engine;
+    char path[4200];
+    int code;
+
+    if (part->n_tasks == 0)
+        return tl__cmd_fail(d->command, "%s: no tasks to draw", d->subject->dir);
+    if (!name_file(d, path, sizeof(path)))
+        return tl__cmd_fail(d->command, "%.200s...: the path is too long", d->subject->dir);
+    code = lay_out(d, part, layout, &engine, &error);
+    if (code == TL_ENOENT)
+        return tl__cmd_fail(d->command,
+                            "no %s on PATH: apt-get install graphviz, or look at the text (without --format)",
+                            tl__deps_engines[engine]);
+    if (code < 0)
+        return tl__cmd_fail(d->command, "%s", error.msg[0] != 0 ? error.msg : tl_strerror(code));
+    took = seconds() - begin;
+    code = write_page(d, part, layout, engine, path);
+    if (code != TL_EXIT_OK)
+        return code;
+    printf("%s with %" PRIu32 " edges, laid out by %s in %.1f s\n%s\n", part->title, part->n_edges,
+           tl__deps_engines[engine], took, path);
+    return tl__cmd_finish(d->command);
+}
+
+int tl__deps_draw_html(const struct tl_deps_draw *d)
+{
+    struct tl_deps_layout layout = {0};
+    struct tl_deps_part part;
+    int code;
+
+    if (tl__deps_part(d->subject, d->of, &part) < 0)
+        code = out_of_memory(d);
+    else
+        code = draw(d, &part, &layout);
+    tl__deps_layout_fini(&layout);
+    tl__deps_part_fini(&part);
+    return code;
+}
+
+static int write_dot(const struct tl_deps_draw *d, const struct tl_deps_part *part, FILE *f)
+{
+    struct tl_page page;
+    int code, end;
+
+    tl__page_init(&page, to_file, f);
+    code = tl__deps_dot(&page, d->subject, part);
+    end = tl__page_end(&page);
+    tl__page_fini(&page);
+    return code != 0 ? code : end;
+}
+
+int tl__deps_draw_dot(const struct tl_deps_draw *d)
+{
+    struct tl_deps_part part;
+    FILE *f = stdout;
+    int code;
+
+    if (d->output != NULL) {
+        f = fopen(d->output, "we");
+        if (f == NULL)
+            return tl__cmd_fail(d->command, "cannot create %s: %s", d->output, strerror(errno));
+    }
+    code = tl__deps_part(d->subject, d->of, &part);
+    if (code == 0)
+        code = write_dot(d, &part, f);
+    tl__deps_part_fini(&part);
+    if (f != stdout && fclose(f) != 0 && code == 0)
+        code = TL_EIO;
+    if (code == TL_ENOMEM)
+        return out_of_memory(d);
+    if (code < 0 && f != stdout)
+        return tl__cmd_fail(d->command, "cannot write %s: %s", d->output, strerror(errno));
+    return tl__cmd_finish(d->command);
+}
