@@ -98,7 +98,7 @@ void tl__producer_begin(struct tl_producer *p, uint32_t epoch)
     p->epoch = epoch;
     p->sampled = SAMPLE_EVERY / 2;
     p->samples = 0;
-    p->samples_ns = p->sample_from_ns = 0;
+    p->sample_from_ns = 0;
     p->attempt_open = false;
 }
 
@@ -299,11 +299,26 @@ static void sample_begin(struct tl_producer *p)
     p->sample_from_ns = tl__now_ns();
 }
 
+static uint64_t median_of(const uint32_t *values, uint32_t n)
+{
+    uint32_t sorted[TL_PRODUCER_SAMPLES];
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = i;
+
+        for (; at > 0 && sorted[at - 1] > values[i]; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = values[i];
+    }
+    return sorted[n / 2];
+}
+
 uint64_t tl__producer_record_ps(const struct tl_producer *p)
 {
-    uint64_t clock_ns = UINT64_MAX, mean_ps;
+    const uint32_t n = p->samples < TL_PRODUCER_SAMPLES ? p->samples : TL_PRODUCER_SAMPLES;
+    uint64_t clock_ns = UINT64_MAX, median_ns;
 
-    if (p->samples == 0)
+    if (n == 0)
         return 0;
     for (unsigned i = 0; i < 8; i++) { /* what a sample holds of the clock itself */
         uint64_t from = tl__now_ns(), took = tl__now_ns() - from;
@@ -311,8 +326,8 @@ uint64_t tl__producer_record_ps(const struct tl_producer *p)
         if (took < clock_ns)
             clock_ns = took;
     }
-    mean_ps = p->samples_ns * 1000 / p->samples;
-    return mean_ps > clock_ns * 1000 ? mean_ps - clock_ns * 1000 : 1;
+    median_ns = median_of(p->sample_ns, n);
+    return median_ns > clock_ns ? (median_ns - clock_ns) * 1000 : 1000;
 }
 
 int tl__producer_reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset)
@@ -356,8 +371,7 @@ void tl__producer_commit(struct tl_producer *p, uint64_t payload_bytes)
     commit(p, payload_bytes);
     if (p->sample_from_ns == 0)
         return;
-    p->samples_ns += tl__now_ns() - p->sample_from_ns;
-    p->samples++;
+    p->sample_ns[p->samples++ % TL_PRODUCER_SAMPLES] = (uint32_t)(tl__now_ns() - p->sample_from_ns);
     p->sample_from_ns = 0;
 }
 

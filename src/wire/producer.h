@@ -16,6 +16,8 @@
 #include "wire/lane.h"
 #include "wire/memory.h"
 
+#define TL_PRODUCER_SAMPLES 32u
+
 struct tl_producer {
     /* Constant after attach. */
     struct tl_devmem mem;
@@ -37,8 +39,9 @@ struct tl_producer {
     uint64_t beat, beat_ns; /* heartbeat last seen, and when it last moved */
     uint32_t sampled;       /* records until the next one whose cost is measured */
     uint32_t samples;       /* measured so far in this epoch */
-    uint64_t sample_from_ns, samples_ns;
-    bool attempt_open; /* reserve() returned TL_EAGAIN: the retry is the same attempt */
+    uint64_t sample_from_ns;
+    uint32_t sample_ns[TL_PRODUCER_SAMPLES]; /* the last ones */
+    bool attempt_open;                       /* reserve() returned TL_EAGAIN: the retry is the same attempt */
     bool given_up;
 };
 
@@ -76,7 +79,8 @@ static inline void tl__producer_count_truncated(struct tl_producer *p)
 }
 /* Publishes the end mark of the epoch. 0, TL_EAGAIN (as reserve), TL_ELOST (the host is dead: no mark). */
 int tl__producer_end(struct tl_producer *p);
-/* What a record cost on average, from room for it to its commit, picoseconds; 0: none was measured. */
+/* What a record cost, from room for it to its commit, picoseconds: the median of the last that were measured, so that a
+ * thread that was interrupted in one does not count. 0: none was. */
 uint64_t tl__producer_record_ps(const struct tl_producer *p);
 /* When a parked lane must look again although nobody rang: for the sleep of the thread. TL_FOREVER if not parked. */
 uint64_t tl__producer_deadline(const struct tl_producer *p);
