@@ -23,7 +23,7 @@ uint64_t tl__pmu_model(const struct tl_pmu_column *column, unsigned core, const 
     uint64_t sum = 0;
 
     for (const struct tl_pmu_term *t = column->terms; t < column->terms + TL_PMU_MAX_TERMS && t->weight != 0; t++)
-        if ((t->cores >> core & 1u) != 0)
+        if (((unsigned)t->cores >> core & 1u) != 0)
             sum += t->weight * counts[t->what];
     return column->per > 1 ? sum / column->per + (sum % column->per != 0) : sum;
 }

@@ -163,7 +163,7 @@ static void describe_columns(struct sheet *sheet)
         uint64_t measured = 0;
 
         for (uint64_t i = 0; i < sheet->count; i++)
-            measured += sheet->entries[i].w->measured >> c & 1u;
+            measured += (unsigned)sheet->entries[i].w->measured >> c & 1u;
         describe(sheet, c, measured, &m->columns[c + 1]);
         if (measured != 0)
             (void)snprintf(m->mode, sizeof(m->mode), "measured");

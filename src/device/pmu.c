@@ -109,9 +109,9 @@ static void fill_counters(const struct tl_pmu_plan *plan, const struct tl_token 
     for (unsigned i = 0; i < TL_COUNT_CLASSES; i++)
         any |= token->counts[i];
     r->counted = any != 0;
-    r->measured = token->measured ? plan->measured : 0;
+    r->measured = token->measured ? plan->measured : (uint16_t)0;
     for (uint32_t c = 0; c < plan->set->n_columns; c++) {
-        if ((r->measured >> c & 1u) != 0)
+        if (((unsigned)r->measured >> c & 1u) != 0)
             r->counters[c] = measured_value(plan, token, c, r->total_cycles);
         else if (any != 0)
             r->counters[c] = tl__pmu_model(&plan->set->columns[c], r->core_type, token->counts);

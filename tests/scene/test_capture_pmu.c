@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "artifact/swimlane.h"
 #include "support/pmu_world.h"
 
 static const uint32_t events[] = {1, 2, 4, 5, 6, 7, 8};
@@ -127,6 +128,30 @@ static void rows_are_of_their_cores(void **state)
     }
 }
 
+/* Each part's cycles are those of its row in the swimlane: one part, one core, one time. */
+static void check_swimlane(void)
+{
+    struct tl_swimlane swim;
+    struct tl_error err = {0};
+    char path[200];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", c.dir, TL_SWIMLANE_NAME);
+    if (tl__swimlane_read(path, &swim, &err) != 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(swim.n_cores, pmu.n_rows);
+    for (uint64_t i = 0; i < pmu.n_rows; i++) {
+        const struct tl_pmu_row *r = &pmu.rows[i];
+        uint64_t at = 0;
+
+        while (at < swim.n_cores && (swim.cores[at].task_id != r->task_id || swim.cores[at].core_id != r->core_id ||
+                                     swim.cores[at].end_cycles - swim.cores[at].start_cycles != r->total_cycles))
+            at++;
+        assert_true(at < swim.n_cores);
+        swim.cores[at].core_id = UINT32_MAX; /* taken */
+    }
+    tl__swimlane_fini(&swim);
+}
+
 /* With small buffers, the swimlane and the dump beside it: three records a part, none lost, none of another part. */
 static void beside_the_others(void **state)
 {
@@ -147,6 +172,7 @@ static void beside_the_others(void **state)
         pmu_read(&c, &pmu, &meta);
         forget_measured(tl__pmu_set(arch_of(cell), 4));
         pmu_check_rows(&pmu, tl__pmu_set(arch_of(cell), 4));
+        check_swimlane();
         done();
     }
 }

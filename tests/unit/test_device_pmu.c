@@ -16,6 +16,8 @@
 
 /* ---- the machine ---- */
 
+#define GROW (1 + TL_PMU_MAX_MACHINE)
+
 static struct {
     uint32_t gives; /* bit: names that it counts */
     uint8_t state;
@@ -91,7 +93,7 @@ static void begin(const char *arch, int event, const struct tl_counter_ops *coun
 }
 
 /* One part: 100 device cycles, in which the machine's numbers grow by `grow` and the kernel reports `bytes` of MTE2. */
-static void part(uint64_t id, const uint64_t *grow, uint64_t bytes)
+static void part(uint64_t id, const uint64_t grow[GROW], uint64_t bytes)
 {
     struct tl_token token = {.slot = &slot, .start = 1000, .end = 1100};
     struct tl_kernel_args args = {0};
@@ -99,7 +101,7 @@ static void part(uint64_t id, const uint64_t *grow, uint64_t bytes)
 
     payload.id = id;
     tl__pmu_before(&device, &token, &args);
-    for (unsigned i = 0; i <= TL_PMU_MAX_MACHINE && grow != NULL; i++)
+    for (unsigned i = 0; i < GROW && grow != NULL; i++)
         machine.now[i] += grow[i];
     if (bytes != 0)
         tl_count(&args, TL_COUNT_MTE2_BYTES, bytes);
@@ -162,7 +164,7 @@ static const struct tl_pmu_meta_column *column(const char *name)
 
 static void what_the_machine_counts(void **state)
 {
-    const uint64_t grow[] = {5000, 30, 4, 0};
+    const uint64_t grow[GROW] = {5000, 30, 4, 0};
 
     (void)state;
     machine.gives = 6;
@@ -193,7 +195,7 @@ static void what_the_machine_counts(void **state)
 /* Sums, differences, multiples, and core cycles as cycles of the device's clock. */
 static void how_numbers_become_columns(void **state)
 {
-    const uint64_t l2[] = {1, 100, 30, 50, 60}, memory[] = {1, 3, 5}, stalls[] = {4000, 1000};
+    const uint64_t l2[GROW] = {1, 100, 30, 50, 60}, memory[GROW] = {1, 3, 5}, stalls[GROW] = {4000, 1000};
 
     (void)state;
     machine.gives = 30;
@@ -230,7 +232,7 @@ static void how_numbers_become_columns(void **state)
 /* Of what is asked for the machine has a part: the rest is unavailable, for a reason. */
 static void a_machine_that_gives_less(void **state)
 {
-    const uint64_t grow[] = {10, 8, 3};
+    const uint64_t grow[GROW] = {10, 8, 3};
 
     (void)state;
     machine.gives = 2;
@@ -254,7 +256,7 @@ static void a_machine_that_gives_less(void **state)
 /* On one thread the counters cannot be read: those rows are counted apart. */
 static void a_thread_that_cannot_count(void **state)
 {
-    const uint64_t grow[] = {10, 8, 3};
+    const uint64_t grow[GROW] = {10, 8, 3};
 
     (void)state;
     machine.gives = 6;
