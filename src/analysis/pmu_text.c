@@ -150,7 +150,7 @@ static int put_short(struct tl_page *out, const struct tl_pmu_view *view)
     struct rows rows = {.view = view};
     struct tl_page names;
     size_t start[SHORT_COLUMNS] = {0};
-    bool cycles = false, counts = false;
+    bool cycles = false, counts = false, modelled = false;
     int code;
 
     tl__page_init(&names, NULL, NULL);
@@ -159,13 +159,15 @@ static int put_short(struct tl_page *out, const struct tl_pmu_view *view)
         put_short_name(&names, view->columns[c + 1].name);
         tl__put(&names, "", 1);
         cycles = cycles || view->columns[c + 1].in_cycles;
+        modelled = modelled || (view->columns[c + 1].in_cycles && view->columns[c + 1].source == TL_PMU_MODELLED);
         counts = counts || !view->columns[c + 1].in_cycles;
     }
     for (unsigned c = 0; c < n && names.error == 0; c++)
         columns[c + 2] = (struct tl_column){names.data + start[c], true, false};
-    tl__put_str(out, cycles && counts ? "\nbusy, of the kernel's cycles; others: median of a part\n"
-                     : cycles         ? "\nbusy, of the kernel's cycles\n"
-                                      : "\nmedian of a part\n");
+    tl__put_str(out, !cycles    ? "\nmedian of a part"
+                     : modelled ? "\nbusy, as modelled for a chip, of the kernel's cycles here"
+                                : "\nbusy, of the kernel's cycles");
+    tl__put_str(out, cycles && counts ? "; others: median of a part\n" : "\n");
     code = names.error != 0 ? names.error : tl__table_put(out, columns, n + 2, view->n_kernels, put_short_row, &rows);
     tl__page_fini(&names);
     if (view->n_columns - 1 > n)

@@ -110,7 +110,7 @@ static void fill_counters(const struct tl_pmu_plan *plan, const struct tl_token 
         any |= token->counts[i];
     r->counted = any != 0;
     r->measured = token->measured ? plan->measured : (uint16_t)0;
-    for (uint32_t c = 0; c < plan->set->n_columns; c++) {
+    for (uint32_t c = 0; c < plan->set->n_columns && (any != 0 || r->measured != 0); c++) {
         if (((unsigned)r->measured >> c & 1u) != 0)
             r->counters[c] = measured_value(plan, token, c, r->total_cycles);
         else if (any != 0)

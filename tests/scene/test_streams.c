@@ -8,6 +8,7 @@
 #include "artifact/deps.h"
 #include "artifact/dfx_meta.h"
 #include "artifact/name_map.h"
+#include "artifact/pmu.h"
 #include "scene/streams.h"
 #include "support/scope_rules.h"
 #include "support/swim_rules.h"
@@ -26,6 +27,7 @@ struct scene {
 static void check_swimlane(const struct scene *s, int level);
 static void check_deps(const struct scene *s, int level);
 static void check_scopes(const struct scene *s, int level);
+static void check_pmu(const struct scene *s, int level);
 static void check_joins(const struct scene *s);
 
 static const struct feature {
@@ -39,6 +41,7 @@ static const struct feature {
     {"--enable-chip-swimlane", 4, true, {"chip_swimlane_records.json", "name_map_default.json"}, check_swimlane},
     {"--enable-dep-gen", 1, false, {"deps.json", "name_map_default.json"}, check_deps},
     {"--enable-scope-stats", 1, false, {"scope_stats/scope_stats.jsonl"}, check_scopes},
+    {"--enable-pmu", 2, true, {"name_map_default.json", "pmu.csv", "pmu_meta.json"}, check_pmu},
 };
 #define FEATURES (sizeof(features) / sizeof(features[0]))
 
@@ -67,6 +70,7 @@ static void run(const char *dir, int64_t tasks, const int *levels, const char *m
 
 static struct tl_swimlane swimlane;
 static struct tl_deps deps;
+static struct tl_pmu pmu;
 
 static const char *path_in(const struct scene *s, const char *name)
 {
@@ -135,6 +139,54 @@ static void check_scopes(const struct scene *s, int level)
     tl__scope_stats_fini(&scopes);
 }
 
+static void check_pmu(const struct scene *s, int level)
+{
+    static struct tl_pmu_meta meta;
+    struct tl_error err = {0};
+
+    if (tl__pmu_read(path_in(s, TL_PMU_NAME), &pmu, &err) != 0 ||
+        tl__pmu_meta_read(fixture_path(s->dir), &meta, &err) != 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(pmu.event_type, level);
+    assert_int_equal(pmu.n_rows, parts_of(s->tasks));
+    assert_int_equal(meta.records, pmu.n_rows);
+    assert_int_equal(meta.n_columns, pmu.n_counters + 1);
+    tl__pmu_meta_fini(&meta);
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    for (unsigned i = 0; i < 3; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+/* What a core ran and what it counted are the same parts: task, core, cycles. */
+static void check_parts(void)
+{
+    uint64_t(*ran)[3] = calloc(swimlane.n_cores, sizeof(*ran)), (*counted)[3] = calloc(pmu.n_rows, sizeof(*counted));
+
+    assert_true(ran != NULL && counted != NULL && swimlane.n_cores == pmu.n_rows);
+    for (uint64_t i = 0; i < swimlane.n_cores; i++) {
+        const struct tl_swim_core *r = &swimlane.cores[i];
+
+        ran[i][0] = r->task_id;
+        ran[i][1] = r->core_id;
+        ran[i][2] = r->end_cycles - r->start_cycles;
+        counted[i][0] = pmu.rows[i].task_id;
+        counted[i][1] = pmu.rows[i].core_id;
+        counted[i][2] = pmu.rows[i].total_cycles;
+    }
+    qsort(ran, swimlane.n_cores, sizeof(*ran), compare_parts);
+    qsort(counted, pmu.n_rows, sizeof(*counted), compare_parts);
+    assert_memory_equal(ran, counted, pmu.n_rows * sizeof(*ran));
+    free(ran);
+    free(counted);
+}
+
 /* Each part's task is in the graph, and each task has its parts; submits come as the graph has them. */
 static void check_joins(const struct scene *s)
 {
@@ -171,7 +223,7 @@ static void check_meta(const struct scene *s)
         assert_string_equal(stream->losses[0].cause, "");
         assert_int_equal(stream->payloads_lost, 0);
         assert_true(s->tasks < TASKS || stream->record_ns > 0); /* what a record cost was measured */
-        if (strcmp(stream->name, "swim_parts") == 0)
+        if (strcmp(stream->name, "swim_parts") == 0 || strcmp(stream->name, "pmu") == 0)
             assert_int_equal(stream->attempted, parts_of(s->tasks));
         if (strcmp(stream->name, "swim_submits") == 0)
             assert_int_equal(stream->attempted, s->tasks);
@@ -196,8 +248,10 @@ static void many_tasks(const char *platform, const char *runtime, const char *mo
         if (features[i].check != NULL)
             features[i].check(&s, levels[i]);
     check_joins(&s);
+    check_parts();
     tl__swimlane_fini(&swimlane);
     tl__deps_fini(&deps);
+    tl__pmu_fini(&pmu);
 }
 
 static void nothing_is_lost(void **state)
@@ -259,6 +313,7 @@ static void every_subset_leaves_its_files(void **state)
                 features[i].check(&s, levels[i]);
         tl__swimlane_fini(&swimlane);
         tl__deps_fini(&deps);
+        tl__pmu_fini(&pmu);
         memset(&swimlane, 0, sizeof(swimlane));
         memset(&deps, 0, sizeof(deps));
     }
