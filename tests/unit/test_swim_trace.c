@@ -152,6 +152,26 @@ static void an_spmd_edge_is_one_arrow(void **state)
     done();
 }
 
+/* Blocks of a mix too. */
+static void an_spmd_mix_is_one_arrow(void **state)
+{
+    (void)state;
+    world_init(&w, 2, 2, 4);
+    (void)world_task(&w, 1, 0, 1, 2, 2);
+    (void)world_task(&w, 2, 0, 1, -1, 2);
+    (void)world_edge(&w, 1, 2);
+    for (unsigned core = 0; core < 6; core++)
+        world_slice(&w, core, 1, 1, 1100 - core, 1200, 5, 5);
+    for (unsigned core = 0; core < 4; core++)
+        world_slice(&w, core, 2, 2, 1300 + core, 1400, 5, 5);
+    draw(true, false);
+    assert_int_equal(drawn.arrows[TL_ARROW_WORKER], 1);
+    assert_int_equal(drawn.arrows[TL_ARROW_SCHED], 1);
+    assert_int_equal(count("\"name\": \"dependency\", \"ph\": \"s\", \"pid\": 4, \"tid\": 10050,"), 1);
+    assert_int_equal(count("\"input_task_count\": 4, \"output_task_count\": 6"), 4);
+    done();
+}
+
 static void no_arrow_runs_backwards(void **state)
 {
     (void)state;
@@ -414,17 +434,12 @@ static void overhead_in_the_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_slice_in_its_view),
-        cmocka_unit_test(arrows_of_each_kind),
-        cmocka_unit_test(an_spmd_edge_is_one_arrow),
-        cmocka_unit_test(no_arrow_runs_backwards),
-        cmocka_unit_test(what_never_finished),
-        cmocka_unit_test(levels_show_what_they_have),
-        cmocka_unit_test(a_crowded_core),
-        cmocka_unit_test(names_need_escapes),
-        cmocka_unit_test(overhead_by_hand),
-        cmocka_unit_test(a_busy_core_is_no_overhead),
-        cmocka_unit_test(overhead_in_the_trace),
+        cmocka_unit_test(each_slice_in_its_view),     cmocka_unit_test(arrows_of_each_kind),
+        cmocka_unit_test(an_spmd_edge_is_one_arrow),  cmocka_unit_test(an_spmd_mix_is_one_arrow),
+        cmocka_unit_test(no_arrow_runs_backwards),    cmocka_unit_test(what_never_finished),
+        cmocka_unit_test(levels_show_what_they_have), cmocka_unit_test(a_crowded_core),
+        cmocka_unit_test(names_need_escapes),         cmocka_unit_test(overhead_by_hand),
+        cmocka_unit_test(a_busy_core_is_no_overhead), cmocka_unit_test(overhead_in_the_trace),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
