@@ -121,9 +121,9 @@ static int check_owner(const struct tl_graph *g, const struct tl_tensor_arg *arg
                        struct tl_error *reterr)
 {
     uint32_t ring = tl__task_ring(arg->tensor.owner), local = tl__task_local(arg->tensor.owner);
-    const struct tl_ring *r = &g->rings[ring];
+    const struct tl_ring *r = ring < g->opts.rings ? &g->rings[ring] : NULL;
 
-    if (ring >= g->opts.rings || local >= r->task_head)
+    if (r == NULL || local >= r->task_head)
         return refuse_arg(g, reterr, arg->direction, index,
                           "names task r%ut%u as the owner of its memory, which does not exist; a tensor filled by hand "
                           "has owner TL_NO_TASK",
