@@ -97,35 +97,41 @@ static void on_dispatch(const struct advisor *a, struct tl_page *page)
                    a->dir);
 }
 
-/* The submit that took longest of those that the path waited for, which are all up to its first task's. */
-static void put_longest_submit(const struct advisor *a, struct tl_page *page)
+/* The submits that the path waited for, which are all up to its first task's. */
+static void put_submits(const struct advisor *a, struct tl_page *page)
 {
     const struct tl_swimlane *lane = a->run->join->lane;
     const struct tl_swim_slice *first = tl__path_slice(a->run, a->run->observed.steps[0].slice);
-    uint32_t last = a->run->join->tasks[first->task].submit;
-    const struct tl_swim_orch *longest = NULL;
+    uint64_t until = lane->orchs[a->run->join->tasks[first->task].submit].end_cycles, count = 0, longest = 0, at = 0;
 
     for (uint64_t i = 0; i < lane->n_orchs; i++) {
         const struct tl_swim_orch *o = &lane->orchs[i];
 
-        if (o->end_cycles <= lane->orchs[last].end_cycles && o->end_cycles > o->start_cycles &&
-            (longest == NULL || o->end_cycles - o->start_cycles > longest->end_cycles - longest->start_cycles))
-            longest = o;
+        if (o->end_cycles > until || o->end_cycles < o->start_cycles)
+            continue;
+        count++;
+        if (o->end_cycles - o->start_cycles > longest) {
+            longest = o->end_cycles - o->start_cycles;
+            at = i;
+        }
     }
-    if (longest == NULL)
+    if (longest == 0)
         return;
-    tl__put_str(page, "; the longest submit, ");
-    tl__put_task(page, longest->task_id);
-    tl__put_str(page, ", takes ");
-    tl__put_us(page, tl__path_ns(a->run->join, longest->end_cycles - longest->start_cycles));
+    tl__put_str(page, ": a submit takes ");
+    tl__put_us(page, a->run->observed.spent_ns[TL_PATH_ORCHESTRATION] / count);
+    tl__put_str(page, " us on average, the longest, ");
+    tl__put_task(page, lane->orchs[at].task_id);
+    tl__put_str(page, ", ");
+    tl__put_us(page, tl__path_ns(a->run->join, longest));
     tl__put_str(page, " us");
 }
 
 static void on_orchestration(const struct advisor *a, struct tl_page *page)
 {
     tl__put_str(page, "submit earlier, or fewer and larger tasks");
-    put_longest_submit(a, page);
-    tl__put_format(page, "; a full ring makes a submit wait: `tasklens scope %s`", a->dir);
+    put_submits(a, page);
+    tl__put_format(
+        page, "; it also waits for a full ring (`tasklens scope %s`) and for a recording that cannot keep up", a->dir);
 }
 
 static void on_head(const struct advisor *a, struct tl_page *page)

@@ -145,6 +145,36 @@ static void kernels(void **state)
     close_all(&o);
 }
 
+/* Three submits up to the one that the path waited for: 0.1, 0.4 and 0.2 us, with the gaps 0.8 in all. */
+static void advice(void **state)
+{
+    static const char lane[] = SCHED_FIXTURE_HEAD(4) SCHED_FIXTURE_THREADS
+        "\"aicore_tasks\": [[2, 1, 1, 1000860, 1000950], [2, 2, 2, 1000110, 1000120]], "
+        "\"aicpu_tasks\": [[2, 1, 1000840, 1000955], [2, 2, 1000105, 1000125]]"
+        ", \"aicpu_scheduler_phases\": [], \"aicpu_orchestrator_phases\": [[" SCHED_FIXTURE_SUBMIT(
+            0, 2, 000,
+            100) ", " SCHED_FIXTURE_SUBMIT(1, 4, 150,
+                                           550) ", " SCHED_FIXTURE_SUBMIT(2, 1, 600,
+                                                                          800) ", " SCHED_FIXTURE_SUBMIT(3, 5, 800,
+                                                                                                         999) "]]}";
+    static const char want[] =
+        "orchestration, 80.1 %: submit earlier, or fewer and larger tasks: a submit takes 0.266 us "
+        "on average, the longest, r0t4, 0.400 us; it also waits for a full ring (`tasklens scope "
+        "dir`) and for a recording that cannot keep up";
+    struct tl_path_advice told;
+    struct tl_error error = {0};
+    struct opened o;
+
+    (void)state;
+    assert_int_equal(try_open(&o, lane, sched_fixture_deps, &error), 0);
+    assert_int_equal(tl__path_advise(&o.run, "dir", &told), 0);
+    assert_int_equal(told.count, 1); /* the rest is below a tenth of the wall each */
+    assert_int_equal(told.text[0].used, strlen(want));
+    assert_memory_equal(told.text[0].data, want, strlen(want));
+    tl__path_advice_fini(&told);
+    close_all(&o);
+}
+
 static void a_cycle_is_named(void **state)
 {
     struct tl_error error = {0};
@@ -267,9 +297,9 @@ static void an_empty_recording(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(level_4),           cmocka_unit_test(level_3_and_2),      cmocka_unit_test(level_1),
-        cmocka_unit_test(kernels),           cmocka_unit_test(the_trace),          cmocka_unit_test(a_cycle_is_named),
-        cmocka_unit_test(what_does_not_fit), cmocka_unit_test(an_empty_recording),
+        cmocka_unit_test(level_4),          cmocka_unit_test(level_3_and_2),     cmocka_unit_test(level_1),
+        cmocka_unit_test(kernels),          cmocka_unit_test(the_trace),         cmocka_unit_test(advice),
+        cmocka_unit_test(a_cycle_is_named), cmocka_unit_test(what_does_not_fit), cmocka_unit_test(an_empty_recording),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
