@@ -47,6 +47,14 @@ static void reports(void **state)
     expect(0, "critical-path there");
     sched_says("\nreport: there/critical_path.md\n");
     sched_refuses("critical-path there -o no/such/dir.md", "-o FILE.md");
+    sched_record("full", 4, sched_fixture_deps,
+                 NULL); /* the report cannot be written there: all the same it is shown */
+    assert_int_equal(mkdir(fixture_path("full/critical_path.md"), 0777), 0);
+    expect(2, "critical-path full");
+    assert_non_null(strstr(message, "full/critical_path.md"));
+    assert_non_null(strstr(message, "-o FILE.md writes the report elsewhere"));
+    sched_says("observed path: 6 steps");
+    assert_null(strstr(output, "report:"));
 }
 
 static void trace(void **state)

@@ -14,6 +14,7 @@
 struct critical_path {
     const char *word, *report, *trace;
     bool json, report_given;
+    bool reported; /* the report is there */
     struct tl_swim_opened opened;
     struct tl_path_run run;
 };
@@ -128,11 +129,12 @@ static int show(struct critical_path *c)
     } else {
         tl__page_init(&page, to_stdout, stdout);
         code = tl__path_text(&page, &c->run, c->opened.found.path);
-        if (code == 0 && c->report != NULL)
-            tl__put_format(&page, "\nreport: %s\n", c->report);
-        else if (code == 0)
-            tl__put_format(&page, "\nreport: %s/" REPORT "\n", c->opened.found.path);
-        if (code == 0 && c->trace != NULL)
+        tl__put_str(&page, "\n");
+        if (c->reported && c->report != NULL)
+            tl__put_format(&page, "report: %s\n", c->report);
+        else if (c->reported)
+            tl__put_format(&page, "report: %s/" REPORT "\n", c->opened.found.path);
+        if (c->trace != NULL)
             tl__put_format(&page, "trace:  %s, for https://ui.perfetto.dev\n", c->trace);
         end = tl__page_end(&page);
         tl__page_fini(&page);
@@ -146,17 +148,19 @@ static int show(struct critical_path *c)
 static int answer(struct critical_path *c)
 {
     struct tl_error error = {0};
-    int code = tl__path_run_make(&c->opened.join, &c->run, &error);
+    int code = tl__path_run_make(&c->opened.join, &c->run, &error), reported = 0;
 
     if (code < 0)
         return tl__cmd_fail(NAME, "%s/" TL_DEPS_NAME ": %s", c->opened.found.path, error.msg);
-    if (!c->json || c->report_given) {
-        code = write_report(c);
-        if (code != 0)
-            return code;
-    }
+    if (!c->json || c->report_given)
+        reported = write_report(c);
+    c->reported = reported == 0;
+    if (reported != 0 && c->report_given)
+        return reported;
     code = c->trace != NULL ? write_trace(c) : 0;
-    return code != 0 ? code : show(c);
+    if (code == 0)
+        code = show(c); /* of a recording that cannot be written to, too */
+    return code != 0 ? code : reported;
 }
 
 static int run(int argc, char **argv)
