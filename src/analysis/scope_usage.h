@@ -38,7 +38,7 @@ struct tl_scope_group {
 struct tl_resource_use {
     uint64_t size;       /* configured; 0: not known */
     uint64_t peak;       /* the largest high water */
-    uint64_t held;       /* the largest alloc: with less than this the run cannot end */
+    uint64_t held;       /* the largest alloc of one scope */
     uint64_t turned;     /* taken in the whole run; above size: places were used again */
     uint64_t enough;     /* the smallest size that a run like this one needs, in the flag's units */
     uint64_t peak_scope; /* which scope; TL_NO_SCOPE: none */

@@ -27,6 +27,7 @@ struct tl_ring {
     uint64_t dep_tail, dep_head;
     uint64_t heap, heap_bytes;
     uint64_t heap_phys; /* heap_head mod heap_bytes */
+    uint64_t heap_anew; /* what both positions passed over, being equal */
     uint32_t window, dep_pool;
 };
 

@@ -41,6 +41,7 @@ static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resou
 struct carve {
     uint64_t tail, head, phys; /* of the ring, as they would be */
     uint64_t size;
+    uint64_t anew;  /* bytes to the start of an empty heap */
     uint64_t sum;   /* of the buffers alone */
     uint32_t guard; /* of the graph */
 };
@@ -54,7 +55,8 @@ static void carve_init(const struct tl_graph *g, const struct tl_ring *r, struct
                         .guard = g->opts.guard};
     /* An empty heap begins anew, so that whatever fits at all fits now. */
     if (c->tail == c->head && c->phys != 0) {
-        c->head += c->size - c->phys;
+        c->anew = c->size - c->phys;
+        c->head += c->anew;
         c->tail = c->head;
         c->phys = 0;
     }
@@ -123,6 +125,7 @@ static void commit_slot(struct tl_graph *g, struct tl_plan *plan, const struct c
         r->heap_tail = c->tail;
         r->heap_head = c->head;
         r->heap_phys = c->phys;
+        r->heap_anew += c->anew;
     }
     plan->dep_first = r->dep_head;
     r->dep_head += plan->n_preds;

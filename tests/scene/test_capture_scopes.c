@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include <tasklens/error.h>
@@ -16,10 +17,13 @@
 
 enum { FUNC_TOUCH };
 
+static _Atomic unsigned touched; /* kernels that ran */
+
 /* Writes its last argument. */
 static void touch(const struct tl_kernel_args *k)
 {
     TL_DATA(k, k->n_tensors - 1, float)[0] = 1.0f;
+    touched++;
 }
 
 static const struct tl_kernel kernels[] = {TL_KERNEL(FUNC_TOUCH, "touch", TL_AIV, touch, TL_IN, TL_OUT)};
@@ -226,6 +230,42 @@ static void orchestrate_turns(struct tl_orch *o, const struct tl_program_args *i
     }
 }
 
+/* Each turn's task is over, as a rule, before the next is submitted: then the heap is empty, and begins anew. */
+static void orchestrate_slowly(struct tl_orch *o, const struct tl_program_args *in)
+{
+    const struct timespec moment = {.tv_nsec = 100000};
+    struct tl_tensor a;
+
+    (void)in;
+    for (unsigned i = 0; i < 50; i++) {
+        TL_SCOPE (o) {
+            task(o, NULL, 1, &a);
+        }
+        for (unsigned k = 0; k < 100 && touched <= i; k++)
+            nanosleep(&moment, NULL);
+    }
+}
+
+static void an_empty_heap_takes_nothing(void **state)
+{
+    static const struct tl_program program = CAPTURE_PROGRAM("slowly", kernels, orchestrate_slowly);
+
+    (void)state;
+    for (unsigned cell = 0; cell < CAPTURE_CELLS; cell += 2) {
+        struct capture c;
+        struct tl_scope_stats s;
+
+        begin(&c, cell);
+        touched = 0;
+        assert_int_equal(capture_run(&c, &program, NULL, 0), 0);
+        s = stats_of(&c);
+        assert_int_equal(s.count, 102);
+        assert_int_equal(s.boundaries[101].span[TL_RING_HEAP].head, 50 * 1024);
+        tl__scope_stats_fini(&s);
+        capture_end(&c);
+    }
+}
+
 static void never_back(const struct tl_boundary *b, const struct tl_boundary *before)
 {
     for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {
@@ -373,6 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nested_scopes_by_hand),
         cmocka_unit_test(positions_never_wrap),
+        cmocka_unit_test(an_empty_heap_takes_nothing),
         cmocka_unit_test(a_run_that_fails),
         cmocka_unit_test(beside_the_dump),
     };
