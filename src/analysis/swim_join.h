@@ -70,6 +70,7 @@ struct tl_swim_counts {
     uint64_t tasks_unlisted; /* tasks that deps.json does not have; 0 without it */
     uint64_t tasks_reused;   /* tasks with more slices than deps.json has blocks and kernels for, or submitted twice */
     uint64_t tasks_unseen;   /* of deps.json, with a kernel, without any row here */
+    uint64_t first_unseen;   /* the first of them, by submission */
     uint64_t pairs;          /* different (producer, consumer) in deps.json */
     uint64_t pairs_outside;  /* of them with an end that is not in `tasks`, though it has a kernel */
     uint64_t pairs_without;  /* of them with an end that has no kernel and left no row, such as an allocation */

@@ -63,7 +63,10 @@ static int find_deps(struct tl_swim_join *join)
 
         join->task_of_deps[i] = task;
         if (task == TL_SWIM_NONE) {
-            join->counts.tasks_unseen += kernels[0] >= 0 || kernels[1] >= 0 || kernels[2] >= 0;
+            if (kernels[0] < 0 && kernels[1] < 0 && kernels[2] < 0)
+                continue;
+            if (join->counts.tasks_unseen++ == 0)
+                join->counts.first_unseen = deps->tasks[i].task_id;
             continue;
         }
         join->tasks[task].deps = (uint32_t)i;

@@ -86,6 +86,7 @@ static void notes_clock(struct notes *n, const struct tl_swim_clock *clock)
 static void notes_rows(struct notes *n, const struct tl_swim_join *join)
 {
     const struct tl_swim_counts *c = &join->counts;
+    char id[TL_SWIM_ID_BYTES];
 
     if (join->lane->unknown_kinds > 0)
         note(n, "%" PRIu64 " phase%s of a kind unknown here (the first: \"%s\"): not drawn", join->lane->unknown_kinds,
@@ -113,9 +114,11 @@ static void notes_rows(struct notes *n, const struct tl_swim_join *join)
     if (c->tasks_unlisted > 0)
         note(n, "%" PRIu64 " task%s not in deps.json: is it of the same run?", c->tasks_unlisted,
              c->tasks_unlisted == 1 ? " is" : "s are");
-    if (c->tasks_unseen > 0)
-        note(n, "%" PRIu64 " task%s of deps.json never ran, or the record was lost", c->tasks_unseen,
-             s(c->tasks_unseen));
+    if (c->tasks_unseen > 0) {
+        tl__swim_task_text(c->first_unseen, id);
+        note(n, "%" PRIu64 " task%s of deps.json never ended, or the record was lost; the first is %s", c->tasks_unseen,
+             s(c->tasks_unseen), id);
+    }
 }
 
 static void notes_arrows(struct notes *n, const struct tl_swim_summary *sum)
@@ -136,8 +139,8 @@ static void notes_arrows(struct notes *n, const struct tl_swim_summary *sum)
             note(n, "%" PRIu64 " arrow%s left out, running backwards in time: %s", sum->drawn->backward[i],
                  s(sum->drawn->backward[i]), arrows[i].backwards);
     if (sum->drawn->unplaced > 0)
-        note(n, "%" PRIu64 " dispatches or finishes fall into no phase of their scheduler: no arrow to it",
-             sum->drawn->unplaced);
+        note(n, "%" PRIu64 " time%s a dispatch or finish falls into no phase of its scheduler: no arrow to it",
+             sum->drawn->unplaced, s(sum->drawn->unplaced));
     if (sum->drawn->crowded > 0)
         note(n, "%" PRIu64 " slice%s drawn over another: more at once than a core or scheduler has lanes",
              sum->drawn->crowded, s(sum->drawn->crowded));

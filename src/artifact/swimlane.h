@@ -67,7 +67,7 @@ struct tl_swim_phase {
     uint64_t task_id;
     uint32_t loop_iter, tasks_processed;
     uint32_t pop_hit, pop_miss;
-    uint32_t shared_at_start[3], shared_at_end[3]; /* ready tasks in the shared queues, by shape: MIX AIC AIV */
+    uint32_t shared_at_start[3], shared_at_end[3]; /* ready tasks in the shared queues, by shape: AIC AIV MIX */
     uint16_t thread; /* position of its list in the file, or the thread id that the row carries */
     uint8_t kind;    /* enum tl_phase_kind */
     uint8_t has;     /* TL_SWIM_HAS_* */

@@ -173,6 +173,7 @@ static void the_graph_by_position(void **state)
     assert_int_equal(join.counts.pairs_outside, 2);
     assert_int_equal(join.counts.pairs_self, 1);
     assert_int_equal(join.counts.tasks_unseen, 1);
+    assert_int_equal(join.counts.first_unseen, 99);
     assert_int_equal(join.counts.tasks_unlisted, 0);
     assert_int_equal(join.n_edges, 4);
     t = &join.tasks[tl__swim_find(&join, (uint64_t)1 << 32)];
