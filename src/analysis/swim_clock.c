@@ -142,9 +142,7 @@ size_t tl__swim_us_text(char *to, int64_t ps)
     if (part == 0)
         return n;
     to[n++] = '.';
-    for (uint64_t digit = 100000; part > 0 && digit > 0; digit /= 10) {
-        to[n++] = (char)('0' + part / digit);
-        part %= digit;
-    }
+    for (; part > 0; part = part * 10 % 1000000)
+        to[n++] = (char)('0' + part / 100000);
     return n;
 }

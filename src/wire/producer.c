@@ -301,7 +301,7 @@ static void sample_begin(struct tl_producer *p)
 
 static uint64_t median_of(const uint32_t *values, uint32_t n)
 {
-    uint32_t sorted[TL_PRODUCER_SAMPLES];
+    uint32_t sorted[TL_PRODUCER_SAMPLES] = {0};
 
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = i;
