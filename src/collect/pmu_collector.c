@@ -287,7 +287,7 @@ out:
     return r;
 }
 
-static const char *const pmu_files[] = {TL_PMU_NAME, NULL};
+static const char *const pmu_files[] = {TL_PMU_NAME, TL_PMU_META_NAME, NULL};
 
 const struct tl_collector_spec tl__pmu_collector = {
     .name = "pmu",

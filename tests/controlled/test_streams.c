@@ -16,6 +16,8 @@
 #include "artifact/deps.h"
 #include "artifact/dfx_meta.h"
 #include "artifact/name_map.h"
+#include "artifact/pmu.h"
+#include "artifact/scope_stats.h"
 #include "base/atomic.h"
 #include "base/env_controlled.h"
 #include "support/capture.h"
@@ -151,6 +153,7 @@ static const struct capture *c; /* of the run that is looked at */
 static void check_swimlane(bool whole);
 static void check_deps(bool whole);
 static void check_scopes(bool whole);
+static void check_pmu(bool whole);
 
 struct feature {
     const char *name;
@@ -174,12 +177,12 @@ FIELD(dump, dump_args)
 FIELD(swimlane, chip_swimlane)
 FIELD(deps, dep_gen)
 FIELD(scopes, scope_stats)
+FIELD(pmu, pmu)
 
 static const struct feature features[] = {
-    {"args_dump", 3, get_dump, set_dump, NULL},
-    {"swimlane", 4, get_swimlane, set_swimlane, check_swimlane},
-    {"dep_gen", 1, get_deps, set_deps, check_deps},
-    {"scope_stats", 1, get_scopes, set_scopes, check_scopes},
+    {"args_dump", 3, get_dump, set_dump, NULL},     {"swimlane", 4, get_swimlane, set_swimlane, check_swimlane},
+    {"dep_gen", 1, get_deps, set_deps, check_deps}, {"scope_stats", 1, get_scopes, set_scopes, check_scopes},
+    {"pmu", 2, get_pmu, set_pmu, check_pmu},
 };
 
 /* --- the swimlane --------------------------------------------------------------------------------------------------
@@ -310,6 +313,47 @@ static void check_scopes(bool whole)
     }
     assert_false(s.fatal);
     tl__scope_stats_fini(&s);
+}
+
+/* --- counters --------------------------------------------------------------------------------------------------------
+ */
+
+/* Rows of one core and task, and the calls that they stand for. */
+static void check_counts_of(const struct tl_pmu *p, uint32_t core, uint32_t number, bool whole)
+{
+    uint32_t rows = 0, calls = 0;
+
+    for (uint64_t i = 0; i < p->n_rows; i++)
+        rows += p->rows[i].core_id == core && p->rows[i].task_id == truth->task[number].id;
+    for (uint32_t i = 0; i < truth->n_calls[core]; i++)
+        calls += truth->call[core][i] == number;
+    assert_true(whole ? rows == calls : rows <= calls);
+}
+
+static void check_pmu(bool whole)
+{
+    const uint32_t clusters = c->config.block_dim;
+    struct tl_error err = {0};
+    struct tl_pmu p = {0};
+    char path[220];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", c->dir, TL_PMU_NAME);
+    if (tl__pmu_read(path, &p, &err) != 0)
+        fail_msg("%s", err.msg);
+    assert_true(whole ? p.n_rows == truth->n_parts : p.n_rows <= truth->n_parts);
+    for (uint32_t core = 0; core < 3 * clusters; core++)
+        for (uint32_t number = 0; number < truth->n_tasks; number++)
+            check_counts_of(&p, core, number, whole);
+    for (uint64_t i = 0; i < p.n_rows; i++) {
+        const struct tl_pmu_row *row = &p.rows[i];
+
+        assert_int_equal(row->event_type, c->config.pmu);
+        assert_int_equal(row->core_type, row->core_id < clusters ? TL_AIC : TL_AIV);
+        assert_true(row->func_id >= 0 && row->func_id < FUNC_COUNT);
+        assert_int_equal(kernels[row->func_id].core, row->core_type);
+        assert_true(row->thread_id + 1 < c->config.aicpu_threads);
+    }
+    tl__pmu_fini(&p);
 }
 
 /* --- one seed ------------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@
 
 #include "artifact/deps.h"
 #include "artifact/dfx_meta.h"
-#include "artifact/name_map.h"
 #include "artifact/pmu.h"
+#include "artifact/scope_stats.h"
 #include "scene/streams.h"
 #include "support/scope_rules.h"
 #include "support/swim_rules.h"
@@ -295,7 +295,8 @@ static void check_files(const char *dir, const int *levels)
 static void every_subset_leaves_its_files(void **state)
 {
     (void)state;
-    for (unsigned set = 1; set < 1u << FEATURES; set++) {
+    for (unsigned step = 1; step < 1u << FEATURES; step++) {
+        const unsigned set = step * 27 % (1u << FEATURES); /* so that each flag is off after it was on */
         struct scene s = {.dir = "subset", .tasks = FEW};
         int levels[FEATURES] = {0};
         char words[200];

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A journal of every stream: what `tasklens recover` makes of it is what the export of the same run makes, each lane of
+ * a stream as the role that it was; and of a run that was killed, what had reached the journal.
+ */
+#include "artifact/deps.h"
+#include "artifact/dfx_meta.h"
+#include "artifact/journal.h"
+#include "artifact/scope_stats.h"
+#include "artifact/swimlane.h"
+#include "base/log.h"
+#include "support/stream_records.h"
+
+static void copy_journal(const char *from, const char *to)
+{
+    char command[900];
+
+    (void)snprintf(command, sizeof(command), "cp '%s/%s' '%s/'", from, TL_JOURNAL_NAME, to);
+    assert_int_equal(system(command), 0);
+}
+
+/* Records a run, copies its journal before the export takes it away, exports. */
+static void record(const char *dir, const char *killed, bool ends)
+{
+    struct tl_run_config c = stream_config(dir);
+    struct tl_run_result result = {0};
+    struct tl_error err = {0};
+    struct fake_world w;
+
+    fake_world_init(&w, FAKE_MAPPED, 2, MEMORY);
+    stream_push_all(&w, stream_begin(&w, &c), ends);
+    if (ends)
+        assert_int_equal(tl__engine_quiesce(w.engine, 1, in_seconds(20)), 0);
+    else
+        assert_int_equal(tl__engine_reconcile(w.engine, 1, &err), 0);
+    copy_journal(dir, killed);
+    (void)tl__engine_export(w.engine, 1, NULL, &result, &err);
+    fake_world_fini(&w);
+}
+
+static void read_swimlane(const char *dir, struct tl_swimlane *s)
+{
+    struct tl_error err = {0};
+    char path[400];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_SWIMLANE_NAME);
+    if (tl__swimlane_read(path, s, &err) != 0)
+        fail_msg("%s", err.msg);
+}
+
+/* All but the clocks, which the journal does not have. */
+static void same_swimlane(const char *one, const char *two)
+{
+    struct tl_swimlane a, b;
+
+    read_swimlane(one, &a);
+    read_swimlane(two, &b);
+    assert_int_equal(a.level, b.level);
+    assert_int_equal(a.num_cores, b.num_cores);
+    assert_int_equal(a.clock_freq_hz, b.clock_freq_hz);
+    assert_true(a.n_cores > 0 && a.n_phases > 0 && a.n_orchs > 0);
+    assert_int_equal(a.n_cores, b.n_cores);
+    assert_int_equal(a.n_aicpus, b.n_aicpus);
+    assert_int_equal(a.n_phases, b.n_phases);
+    assert_int_equal(a.n_orchs, b.n_orchs);
+    assert_memory_equal(a.core_types, b.core_types, a.num_cores);
+    assert_memory_equal(a.core_to_thread, b.core_to_thread, a.num_cores * sizeof(*a.core_to_thread));
+    assert_memory_equal(a.cores, b.cores, a.n_cores * sizeof(*a.cores));
+    assert_memory_equal(a.aicpus, b.aicpus, a.n_aicpus * sizeof(*a.aicpus));
+    assert_memory_equal(a.phases, b.phases, a.n_phases * sizeof(*a.phases));
+    assert_memory_equal(a.orchs, b.orchs, a.n_orchs * sizeof(*a.orchs));
+    tl__swimlane_fini(&a);
+    tl__swimlane_fini(&b);
+}
+
+static void same_file(const char *one, const char *two, const char *name)
+{
+    char command[1200];
+
+    (void)snprintf(command, sizeof(command), "cmp '%s/%s' '%s/%s'", one, name, two, name);
+    if (system(command) != 0)
+        fail_msg("%s differs", name);
+}
+
+static void every_artifact_is_rebuilt(void **state)
+{
+    const char *whole = fresh_dir(), *killed = fresh_dir();
+    struct tl_recover_result result;
+    struct tl_error err = {0};
+    static struct tl_meta meta;
+    uint64_t records = 0;
+
+    (void)state;
+    record(whole, killed, true);
+    if (tl__engine_recover(killed, &result, &err) != 0)
+        fail_msg("%s", err.msg);
+    same_swimlane(whole, killed);
+    same_file(whole, killed, TL_DEPS_NAME);
+    assert_true(fake_exists(killed, TL_SCOPE_DIR_NAME "/" TL_SCOPE_NAME));
+    assert_true(fake_exists(killed, "args_dump/args_dump.json"));
+    assert_false(fake_exists(killed, TL_JOURNAL_NAME));
+    assert_int_equal(tl__meta_read(killed, &meta, NULL), 0);
+    assert_string_equal(meta.status, "recovered");
+    assert_int_equal(meta.stream_count, STREAM_ROWS);
+    for (size_t i = 0; i < STREAM_ROWS; i++) {
+        assert_int_equal(meta.streams[i].collected, STREAM_RECORDS * stream_roles(&stream_rows[i]));
+        assert_int_equal(meta.streams[i].attempted, meta.streams[i].collected);
+        records += meta.streams[i].collected;
+    }
+    assert_int_equal(result.records, records);
+    assert_int_equal(tl__engine_recover(killed, &result, &err), 0); /* again: nothing is left to do */
+    assert_true(result.complete);
+}
+
+/* Lanes without end marks: their full buffers, and what the last ones held. */
+static void a_run_that_was_killed(void **state)
+{
+    const char *whole = fresh_dir(), *killed = fresh_dir();
+    struct tl_recover_result result;
+    struct tl_error err = {0};
+
+    (void)state;
+    record(whole, killed, false);
+    if (tl__engine_recover(killed, &result, &err) != 0)
+        fail_msg("%s", err.msg);
+    same_swimlane(whole, killed);
+    same_file(whole, killed, TL_DEPS_NAME);
+}
+
+/* A graph that was cut is one up to there. */
+static void a_journal_that_was_cut(void **state)
+{
+    const char *whole = fresh_dir(), *killed = fresh_dir();
+    struct tl_recover_result result;
+    struct tl_error err = {0};
+    struct tl_swimlane all, some;
+    char path[400];
+    struct stat st;
+
+    (void)state;
+    record(whole, killed, true);
+    (void)snprintf(path, sizeof(path), "%s/%s", killed, TL_JOURNAL_NAME);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(truncate(path, st.st_size / 2), 0);
+    if (tl__engine_recover(killed, &result, &err) != 0)
+        fail_msg("%s", err.msg);
+    assert_true(result.torn_bytes > 0 || result.buffers > 0);
+    read_swimlane(whole, &all);
+    read_swimlane(killed, &some);
+    assert_true(some.n_cores + some.n_phases + some.n_orchs < all.n_cores + all.n_phases + all.n_orchs);
+    for (uint64_t i = 0, k = 0; i < some.n_cores; i++, k++) { /* each of them is one of the whole's */
+        while (k < all.n_cores && memcmp(&all.cores[k], &some.cores[i], sizeof(all.cores[0])) != 0)
+            k++;
+        assert_true(k < all.n_cores);
+    }
+    for (uint64_t i = 0; i < some.n_phases; i++)
+        assert_int_equal(some.phases[i].tasks_processed, some.phases[i].thread + 1); /* by role */
+    tl__swimlane_fini(&all);
+    tl__swimlane_fini(&some);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_artifact_is_rebuilt),
+        cmocka_unit_test(a_run_that_was_killed),
+        cmocka_unit_test(a_journal_that_was_cut),
+    };
+
+    return fake_main("recover_streams", tests, sizeof(tests) / sizeof(tests[0]));
+}
