@@ -104,7 +104,7 @@ static double chip_cpu_ns(void)
 
     while (d != NULL && (entry = readdir(d)) != NULL) {
         char path[300], name[32] = "";
-        unsigned long long ns = 0;
+        char text[64] = "";
         FILE *f;
 
         (void)snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
@@ -116,8 +116,8 @@ static double chip_cpu_ns(void)
         (void)snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", entry->d_name);
         if (strncmp(name, "tl-chip", 7) != 0 || (f = fopen(path, "r")) == NULL)
             continue;
-        if (fscanf(f, "%llu", &ns) == 1)
-            sum += (double)ns;
+        if (fgets(text, sizeof(text), f) != NULL)
+            sum += (double)strtoull(text, NULL, 10);
         (void)fclose(f);
     }
     if (d != NULL)
