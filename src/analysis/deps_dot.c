@@ -115,9 +115,11 @@ static double box_width(const struct tl_deps_subject *s, uint32_t task, struct t
 }
 
 /* Exactness costs dot minutes on large graphs, and moving overlapping boxes apart costs sfdp minutes on very large
- * ones: these give them less of either. */
+ * ones: these give them less of either. What is not connected is laid out for itself, and stands in rows in the order
+ * of submission; side by side it would be a strip too long to be looked at. */
 static void put_settings(struct tl_page *out, uint32_t tasks, enum tl_deps_engine engine)
 {
+    tl__put_str(out, "  pack=30; packmode=\"array_u\";\n");
     if (engine == TL_DEPS_DOT)
         tl__put_format(out, "  ranksep=0.55; nodesep=0.2; %s\n",
                        tasks > 500 ? "nslimit=3; nslimit1=3; mclimit=0.5;" : "");

@@ -199,7 +199,7 @@ int tl__deps_summary_text(struct tl_page *out, const struct tl_deps_subject *s)
     if (s->deps->n_filtered > 0) {
         tl__put_str(out, "  skipped    ");
         tl__put_count(out, s->deps->n_filtered, "edge");
-        tl__put_str(out, ": the producer was gone when its consumer was submitted\n");
+        tl__put_str(out, ": the producer had retired before its consumer was submitted\n");
     }
     if (g->loose > 0) {
         tl__put_str(out, "  loose      ");

@@ -151,9 +151,9 @@ static int put_skipped(struct tl_page *out, const struct tl_deps_subject *s, uin
     if (code < 0)
         return code;
     if (list.count > 0) {
-        tl__put_str(out, "\nnot waited for: ");
+        tl__put_str(out, "\nskipped at submit: ");
         tl__put_count(out, list.count, "edge");
-        tl__put_str(out, " from producers that were gone when it was submitted\n");
+        tl__put_str(out, ", whose producers had retired\n");
         code = put_edges(out, s, &list, true);
     }
     tl__deps_edge_list_fini(&list);

@@ -89,13 +89,63 @@ static void a_page_that_is_not_there(void **state)
     tl__page_fini(&page);
 }
 
+static void hostile_data(struct tl_json *json, void *ctx)
+{
+    tl__json_string(json, ctx);
+}
+
+/* Between the tag that begins the data and the one that ends it there is no other. */
+static void data_stays_in_its_element(void **state)
+{
+    static char text[] = "</script><script>x()</script><!-- <script>";
+    struct tl_page page;
+    char *data, *end;
+
+    (void)state;
+    tl__page_init(&page, NULL, NULL);
+    assert_int_equal(
+        tl__put_web_page(
+            &page, &(struct tl_web_page){.name = "deps", .title = "</title><b>", .data = hostile_data, .ctx = text}),
+        0);
+    tl__put(&page, "", 1);
+    assert_non_null(strstr(page.data, "<title>&lt;/title&gt;&lt;b&gt;</title>"));
+    data = strstr(page.data, "<script id=\"data\" type=\"application/json\">\n");
+    assert_non_null(data);
+    data = strchr(data, '\n') + 1;
+    end = strchr(data, '<');
+    assert_non_null(end);
+    assert_int_equal(strncmp(end, "</script>\n<script>\n/*\nd3 version 3", 34), 0);
+    *end = 0;
+    assert_string_equal(data, "\"\\u003c/script>\\u003cscript>x()\\u003c/script>\\u003c!-- \\u003cscript>\"\n");
+    tl__page_fini(&page);
+}
+
+static int full(void *ctx, const char *bytes, size_t n)
+{
+    (void)ctx;
+    (void)bytes;
+    (void)n;
+    return TL_ENOSPC;
+}
+
+static void a_full_disk(void **state)
+{
+    struct tl_page page;
+
+    (void)state;
+    tl__page_init(&page, full, NULL);
+    assert_int_equal(tl__put_web_page(&page, &(struct tl_web_page){.name = "deps", .title = "x", .data = no_data}),
+                     TL_ENOSPC);
+    assert_int_equal(tl__page_end(&page), TL_ENOSPC);
+    tl__page_fini(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(assets_are_their_files),
-        cmocka_unit_test(d3_is_the_third),
-        cmocka_unit_test(html_is_escaped),
-        cmocka_unit_test(a_page_that_is_not_there),
+        cmocka_unit_test(assets_are_their_files),    cmocka_unit_test(d3_is_the_third),
+        cmocka_unit_test(html_is_escaped),           cmocka_unit_test(a_page_that_is_not_there),
+        cmocka_unit_test(data_stays_in_its_element), cmocka_unit_test(a_full_disk),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

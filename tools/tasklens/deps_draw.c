@@ -15,8 +15,8 @@
 #include "graphviz.h"
 
 /* dot is for what a person can follow. Regular graphs of this size take it a second or two, tangled ones minutes. */
-#define DOT_TASKS 3000
-#define DOT_PAIRS 12000
+#define DOT_TASKS 5000
+#define DOT_PAIRS 20000
 #define DOT_SECONDS 30
 
 static int to_file(void *ctx, const char *bytes, size_t n)

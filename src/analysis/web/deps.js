@@ -468,7 +468,7 @@
     const facts = [
       [plural(data.all_tasks, "task"), plural(data.all_edges, "edge"), plural(data.levels, "level")].join(", ") +
         " in the whole graph",
-      data.skipped > 0 ? plural(data.skipped, "edge") + " skipped: the producer was gone" : "",
+      data.skipped > 0 ? plural(data.skipped, "edge") + " skipped at submit: the producer had retired" : "",
       data.loose > 0 ? plural(data.loose, "edge") + " to or from tasks that are not listed" : "",
       data.unlevelled > 0 ? plural(data.unlevelled, "task") + " on a cycle or behind one" : ""
     ];
@@ -560,7 +560,8 @@
     }
     if (kinds.length > 20)
       legend.append("div").attr("class", "faint").text("and " + (kinds.length - 20) + " more");
-    legend.append("h2").text("edges by source");
+    if (pairs.length > 0)
+      legend.append("h2").text("edges by source");
     SOURCES.forEach((source, i) => {
       if (!used.has(i))
         return;
