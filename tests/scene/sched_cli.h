@@ -8,7 +8,7 @@
 #include "support/sched_fixture.h"
 
 /* DIR with the swimlane of `level`, `deps` and the names, where they are not NULL. */
-static void sched_record(const char *dir, unsigned level, const char *deps, const char *names)
+static inline void sched_record(const char *dir, unsigned level, const char *deps, const char *names)
 {
     char name[200];
 
@@ -25,7 +25,7 @@ static void sched_record(const char *dir, unsigned level, const char *deps, cons
 }
 
 /* One line on stderr that holds `part`, nothing on stdout, exit code 2. */
-static void sched_refuses(const char *words, const char *part)
+static inline void sched_refuses(const char *words, const char *part)
 {
     expect(2, words);
     if (strstr(message, part) == NULL)
@@ -35,20 +35,10 @@ static void sched_refuses(const char *words, const char *part)
 }
 
 /* The output must hold `part`. */
-static void sched_says(const char *part)
+static inline void sched_says(const char *part)
 {
     if (strstr(output, part) == NULL)
         fail_msg("no \"%s\" in:\n%s", part, output);
-}
-
-#define SCHED_SAMPLES 3u
-/* The folder of a recording that another runtime made; NULL where there are none. */
-static const char *sched_sample(unsigned i)
-{
-    static const char *const names[SCHED_SAMPLES] = {"samples/tmr-a2a3sim-vector", "samples/tmr-a2a3sim-mix",
-                                                     "samples/hbg-a2a3sim-edge-sources"};
-
-    return fixture_shared(names[i]);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `tasklens critical-path` as a user meets it: text, report and JSON against tests/golden/critical-path/, its messages
- * and exit codes, foreign recordings where they are. */
+ * and exit codes. */
 #include "scene/sched_cli.h"
 
 #include <time.h>
@@ -175,30 +175,12 @@ static void many_tasks(void **state)
     assert_true(end.tv_sec - begin.tv_sec < 20); /* about one second; a machine with more to do may take longer */
 }
 
-static void foreign_recordings(void **state)
-{
-    const char *parts[SCHED_SAMPLES] = {"static path: 140044.260 us", "MATMUL", "CLOBBER"};
-    char words[1400];
-
-    (void)state;
-    if (sched_sample(0) == NULL)
-        skip();
-    for (unsigned i = 0; i < SCHED_SAMPLES; i++) {
-        (void)snprintf(words, sizeof(words), "critical-path '%s' -o foreign.md", sched_sample(i));
-        expect(0, words);
-        sched_says(parts[i]);
-        (void)snprintf(words, sizeof(words), "critical-path '%s' --json", sched_sample(i));
-        expect(0, words);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole),           cmocka_unit_test(reports),
-        cmocka_unit_test(trace),           cmocka_unit_test(lower_levels),
-        cmocka_unit_test(what_is_missing), cmocka_unit_test(two_name_maps),
-        cmocka_unit_test(many_tasks),      cmocka_unit_test(foreign_recordings),
+        cmocka_unit_test(whole),        cmocka_unit_test(reports),         cmocka_unit_test(trace),
+        cmocka_unit_test(lower_levels), cmocka_unit_test(what_is_missing), cmocka_unit_test(two_name_maps),
+        cmocka_unit_test(many_tasks),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
