@@ -173,7 +173,7 @@ static void put_data(struct tl_json *j, void *ctx)
     tl__json_key(j, "settings_title");
     tl__json_string(j, tl__scope_settings_title(u));
     tl__json_key(j, "advice");
-    tl__put_scope_advice(line_begin(&line, j), u);
+    tl__put_scope_advice(line_begin(&line, j), view);
     line_end(&line);
     tl__json_key(j, "sites");
     tl__json_array_begin(j, TL_JSON_BLOCK);

@@ -68,8 +68,10 @@ static void put_tensormap(struct tl_page *out, const struct tl_scope_usage *u)
 }
 
 /* One line a ring, and what to type. */
-static void put_settings(struct tl_page *out, const struct tl_scope_usage *u)
+static void put_settings(struct tl_page *out, const struct tl_scope_view *view)
 {
+    const struct tl_scope_usage *u = view->usage;
+
     tl__put_format(out, "\nSettings: %s\n", tl__scope_settings_title(u));
     for (uint32_t i = 0; i < u->stats->n_rings; i++) {
         if (!u->rings[i].used)
@@ -79,7 +81,7 @@ static void put_settings(struct tl_page *out, const struct tl_scope_usage *u)
         tl__put_str(out, "\n");
     }
     tl__put_str(out, u->stats->fatal ? "  next      " : "  to type   ");
-    tl__put_scope_advice(out, u);
+    tl__put_scope_advice(out, view);
     tl__put_str(out, "\n");
 }
 
@@ -150,6 +152,6 @@ int tl__scope_text(struct tl_page *out, const struct tl_scope_view *view)
     }
     code = put_peaks(out, u);
     put_tensormap(out, u);
-    put_settings(out, u);
+    put_settings(out, view);
     return code != 0 ? code : put_sites(out, view);
 }

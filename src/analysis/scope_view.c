@@ -170,14 +170,18 @@ void tl__put_ring_settings(struct tl_page *out, const struct tl_ring_use *ring)
     put_settings(out, enough);
 }
 
-void tl__put_scope_advice(struct tl_page *out, const struct tl_scope_usage *u)
+void tl__put_scope_advice(struct tl_page *out, const struct tl_scope_view *view)
 {
+    const struct tl_scope_usage *u = view->usage;
+
     if (u->stats->fatal) {
         tl__put_str(out, "a run that ends well says what is enough; the line with which this one failed says what was "
                          "missing");
         return;
     }
     tl__put_str(out, "tasklens run PROGRAM ");
+    if (view->runtime != NULL)
+        tl__put_format(out, "--runtime %s ", view->runtime);
     put_settings(out, u->enough);
     if (tl__scope_rings_used(u) > 1)
         tl__put_str(out, "   (a flag sets every ring alike)");

@@ -12,6 +12,7 @@
 struct tl_scope_view {
     const struct tl_scope_usage *usage;
     const char *dir;      /* where it was read, for the heading */
+    const char *runtime;  /* that made it, to be named in the line to type; NULL: the default, or not known */
     uint64_t sites_shown; /* of the list of sites */
 };
 
@@ -48,7 +49,7 @@ void tl__put_ring_setting(struct tl_page *out, unsigned resource, uint64_t enoug
 void tl__put_ring_settings(struct tl_page *out, const struct tl_ring_use *ring);
 /* What these sizes are, and what to do with them. */
 const char *tl__scope_settings_title(const struct tl_scope_usage *u);
-void tl__put_scope_advice(struct tl_page *out, const struct tl_scope_usage *u);
+void tl__put_scope_advice(struct tl_page *out, const struct tl_scope_view *view);
 /* Why the size is enough, in a few words. */
 const char *tl__scope_why(unsigned resource, const struct tl_resource_use *use, bool fatal);
 /* In a run that ended abnormally: it may have stopped because there was no more of this. */

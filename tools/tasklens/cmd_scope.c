@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tasklens scope: how full the rings were, and which sizes would have been enough. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "analysis/scope_view.h"
+#include "artifact/dfx_meta.h"
 #include "artifact/file_out.h"
 #include "cmd.h"
 #include "find.h"
@@ -130,20 +133,39 @@ static int write_page(const struct scope *s, const struct tl_scope_view *view)
     return tl__cmd_finish(COMMAND);
 }
 
+/* The runtime of the run, if it is not the default: the sizes are for its rings. Empty where nothing says. */
+static void name_runtime(const char *dir, char *text, size_t size)
+{
+    struct tl_meta *meta = calloc(1, sizeof(*meta));
+    struct tl_error error;
+    char run_dir[4200];
+
+    text[0] = '\0';
+    (void)snprintf(run_dir, sizeof(run_dir), "%s/..", dir);
+    if (meta != NULL && tl__meta_read(run_dir, meta, &error) == 0 &&
+        strcmp(meta->runtime, "tensormap_and_ringbuffer") != 0)
+        (void)snprintf(text, size, "%s", meta->runtime);
+    free(meta);
+}
+
 static int open_and_show(const struct scope *s, const char *dir)
 {
     struct tl_scope_stats stats;
     struct tl_scope_usage usage;
     struct tl_error error = {0};
-    char path[4200];
+    char path[4200], runtime[64];
     int code;
 
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, TL_SCOPE_NAME) >= sizeof(path))
         return tl__cmd_fail(COMMAND, "%.200s...: the path is too long", dir);
     if (tl__scope_stats_read(path, &stats, &error) != 0)
         return tl__cmd_fail(COMMAND, "%s", error.msg);
+    name_runtime(dir, runtime, sizeof(runtime));
     if (tl__scope_usage(&stats, &usage) == 0) {
-        const struct tl_scope_view view = {.usage = &usage, .dir = dir, .sites_shown = (uint64_t)s->sites};
+        const struct tl_scope_view view = {.usage = &usage,
+                                           .dir = dir,
+                                           .runtime = runtime[0] != '\0' ? runtime : NULL,
+                                           .sites_shown = (uint64_t)s->sites};
 
         code = s->html ? write_page(s, &view) : show(s, &view);
         tl__scope_usage_fini(&usage);
