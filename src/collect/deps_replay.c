@@ -25,8 +25,9 @@ struct tl_deps_replay {
     TL_VEC(bool) manual; /* by open scope; of an outer one without tasks of its own it is a guess, which nobody sees */
     struct tl_task_args args;
     struct tl_tensor out[TL_MAX_TENSORS];
-    TL_VEC(struct tl_tensor) fresh; /* of tl_alloc_tensors */
-    TL_VEC(struct tl_tensor *) fresh_at;
+    /* Of tl_alloc_tensors, room for n_fresh. */
+    struct tl_tensor *fresh, **fresh_at;
+    uint32_t n_fresh;
     TL_VEC(struct tl_deps_found) found;
     TL_VEC(struct side) rules, runtime;
 };
@@ -69,8 +70,8 @@ void tl__deps_replay_destroy(struct tl_deps_replay *r)
         return;
     tl__graph_destroy(r->graph);
     tl_vec_fini(&r->manual);
-    tl_vec_fini(&r->fresh);
-    tl_vec_fini(&r->fresh_at);
+    tl__free(r->fresh);
+    tl__free(r->fresh_at);
     tl_vec_fini(&r->found);
     tl_vec_fini(&r->rules);
     tl_vec_fini(&r->runtime);
@@ -120,18 +121,30 @@ static struct tl_tensor without_memory(const struct tl_tensor *t)
     return fresh;
 }
 
+static int room_for_fresh(struct tl_deps_replay *r, uint32_t n)
+{
+    if (n <= r->n_fresh)
+        return 0;
+    tl__free(r->fresh);
+    tl__free(r->fresh_at);
+    r->fresh = tl__alloc(n, sizeof(*r->fresh));
+    r->fresh_at = tl__alloc(n, sizeof(void *));
+    r->n_fresh = r->fresh != NULL && r->fresh_at != NULL ? n : 0;
+    return r->n_fresh != 0 ? 0 : TL_ENOMEM;
+}
+
 static int plan_alloc(struct tl_deps_replay *r, const struct tl_deps_submit *s, struct tl_plan *plan,
                       struct tl_error *err)
 {
     uint32_t n = s->task->n_args;
 
-    if (tl_vec_reserve(&r->fresh, n) < 0 || tl_vec_reserve(&r->fresh_at, n) < 0)
+    if (room_for_fresh(r, n) < 0)
         return tl__fail(err, TL_ENOMEM, "no memory for %u tensors", n);
     for (uint32_t i = 0; i < n; i++) {
-        r->fresh.items[i] = without_memory(&s->args[i].tensor);
-        r->fresh_at.items[i] = &r->fresh.items[i];
+        r->fresh[i] = without_memory(&s->args[i].tensor);
+        r->fresh_at[i] = &r->fresh[i];
     }
-    return tl__graph_plan_alloc(r->graph, r->fresh_at.items, n, plan, err);
+    return tl__graph_plan_alloc(r->graph, r->fresh_at, n, plan, err);
 }
 
 static int plan_task(struct tl_deps_replay *r, const struct tl_deps_submit *s, struct tl_plan *plan,
@@ -191,8 +204,8 @@ static bool was_gone(const struct tl_wire_deps_task *t, uint64_t pred)
 /* What the rules find into `found`, and into `rules` as the runtime should have decided it. */
 static int take_edges(struct tl_deps_replay *r, const struct tl_deps_submit *s, const struct tl_plan *p)
 {
-    if (tl_vec_reserve(&r->found, p->n_edges) < 0 || tl_vec_reserve(&r->rules, p->n_edges) < 0)
-        return TL_ENOMEM;
+    if (tl_vec_reserve(&r->found, p->n_edges) < 0 || tl_vec_reserve(&r->rules, p->n_edges + (size_t)1) < 0)
+        return TL_ENOMEM; /* the one more: there is memory even for none */
     r->found.count = r->rules.count = 0;
     for (uint32_t i = 0; i < p->n_edges; i++) {
         const struct tl_edge *e = &p->edges[i];
@@ -251,15 +264,13 @@ static int by_edge(const void *left, const void *right)
 
 static int sort_sides(struct tl_deps_replay *r, const struct tl_deps_submit *s)
 {
-    if (tl_vec_reserve(&r->runtime, s->task->n_edges) < 0)
+    if (tl_vec_reserve(&r->runtime, s->task->n_edges + (size_t)1) < 0)
         return TL_ENOMEM;
     r->runtime.count = s->task->n_edges;
     for (size_t i = 0; i < r->runtime.count; i++)
         r->runtime.items[i] = (struct side){.edge = s->edges[i], .at = i};
-    if (r->rules.count != 0)
-        qsort(r->rules.items, r->rules.count, sizeof(*r->rules.items), by_edge);
-    if (r->runtime.count != 0)
-        qsort(r->runtime.items, r->runtime.count, sizeof(*r->runtime.items), by_edge);
+    qsort(r->rules.items, r->rules.count, sizeof(*r->rules.items), by_edge);
+    qsort(r->runtime.items, r->runtime.count, sizeof(*r->runtime.items), by_edge);
     return 0;
 }
 
@@ -348,29 +359,39 @@ static bool same_reason(const struct side *a, const struct side *b)
     return a->edge.arg == b->edge.arg && a->edge.source == b->edge.source && a->edge.pred == b->edge.pred;
 }
 
-/* Edge by edge, whatever the order. */
-static int compare(struct tl_deps_replay *r, const struct tl_deps_submit *s, struct tl_error *reterr)
+/* Takes out what the runtime has decided against. */
+static void sweep(struct tl_deps_replay *r)
 {
-    size_t i = 0, j = 0, kept = 0;
-    int code = 0;
+    size_t kept = 0;
 
-    while (code == 0 && (i < r->rules.count || j < r->runtime.count)) {
-        const struct side *a = i < r->rules.count ? &r->rules.items[i] : NULL;
-        const struct side *b = j < r->runtime.count ? &r->runtime.items[j] : NULL;
-        bool alike = a != NULL && b != NULL && same_reason(a, b);
-        int c = a == NULL ? 1 : b == NULL ? -1 : by_edge(a, b);
-
-        if (c < 0)
-            code = only_rules(r, s, a, alike ? &b->edge : NULL, reterr);
-        else if (c > 0)
-            code = only_runtime(r, s, b, alike ? &a->edge : NULL, reterr);
-        i += c <= 0;
-        j += c >= 0;
-    }
-    for (i = 0; i < r->found.count; i++)
+    for (size_t i = 0; i < r->found.count; i++)
         if (r->found.items[i].pred != TL_NO_TASK)
             r->found.items[kept++] = r->found.items[i];
     r->found.count = kept;
+}
+
+/* Edge by edge, whatever the order. */
+static int compare(struct tl_deps_replay *r, const struct tl_deps_submit *s, struct tl_error *reterr)
+{
+    const struct side *a = r->rules.items, *a_end = a + r->rules.count;
+    const struct side *b = r->runtime.items, *b_end = b + r->runtime.count;
+    int code = 0;
+
+    while (a != a_end && b != b_end && code == 0) {
+        int c = by_edge(a, b);
+
+        if (c < 0)
+            code = only_rules(r, s, a, same_reason(a, b) ? &b->edge : NULL, reterr);
+        else if (c > 0)
+            code = only_runtime(r, s, b, same_reason(a, b) ? &a->edge : NULL, reterr);
+        a += c <= 0;
+        b += c >= 0;
+    }
+    for (; a != a_end && code == 0; a++)
+        code = only_rules(r, s, a, NULL, reterr);
+    for (; b != b_end && code == 0; b++)
+        code = only_runtime(r, s, b, NULL, reterr);
+    sweep(r);
     return code;
 }
 
