@@ -313,6 +313,7 @@ int tl__chip_launch(struct tl_chip *c, uint64_t launch, uint64_t status, uint32_
     int rc;
 
     c->status = status;
+    c->grace_ns = TL_FOREVER;
     memset(c->outgoing, 0, sizeof(*c->outgoing));
     c->outgoing->kind = TL_MAIL_LAUNCH;
     c->outgoing->addr = launch;
@@ -332,17 +333,16 @@ enum tl_chip_event tl__chip_wait(struct tl_chip *c, uint64_t deadline_ns, int *r
 {
     /* Relaxed: whoever waits was told of the launch by the caller's own order. */
     const uint32_t count = tl_load_rlx(&c->launches_asked);
-    uint64_t grace_ns = TL_FOREVER;
 
     for (;;) {
         enum tl_chip_event event;
 
-        event = await(c, &c->done, count, &grace_ns, grace_ns < deadline_ns ? grace_ns : deadline_ns);
+        event = await(c, &c->done, count, &c->grace_ns, c->grace_ns < deadline_ns ? c->grace_ns : deadline_ns);
         if (event == TL_CHIP_DONE)
             *ret_code = c->done_code;
         if (event != TL_CHIP_TIMEOUT)
             return event;
-        if (tl__now_ns() >= grace_ns)
+        if (tl__now_ns() >= c->grace_ns)
             return TL_CHIP_STUCK;
         if (tl__now_ns() >= deadline_ns)
             return TL_CHIP_TIMEOUT;

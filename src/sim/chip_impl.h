@@ -41,6 +41,8 @@ struct tl_chip {
     /* writer: the caller of load and launch. */
     uint32_t loads_asked;
     uint64_t status;        /* address of the last launch's struct tl_run_status */
+    uint64_t grace_ns;      /* until when a launch that has failed may take to answer, over all waits for it; TL_FOREVER:
+                             * it has not failed. writers: the caller of launch, then the one who waits */
     tl_au32 launches_asked; /* relaxed: the launcher's own order to a waiter comes from the API's caller */
 };
 
