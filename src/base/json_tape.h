@@ -104,9 +104,12 @@ int tl__tape_u64(struct tl_tape *tape, uint32_t at, const char *field, uint64_t 
 int tl__tape_u32(struct tl_tape *tape, uint32_t at, const char *field, uint32_t *ret_value);
 /* The same with a sign. */
 int tl__tape_i32(struct tl_tape *tape, uint32_t at, const char *field, int32_t *ret_value);
+int tl__tape_i64(struct tl_tape *tape, uint32_t at, const char *field, int64_t *ret_value);
 int tl__tape_bool(struct tl_tape *tape, uint32_t at, const char *field, bool *ret_value);
 /* Borrowed until on_value returns; has a zero byte behind it, and may have some within. */
 int tl__tape_string(struct tl_tape *tape, uint32_t at, const char *field, const char **ret_text, size_t *ret_length);
+/* A copy of it in `to`, which has room for `size` bytes; what is longer is cut. */
+int tl__tape_text(struct tl_tape *tape, uint32_t at, const char *field, char *to, size_t size);
 /* The index of a string in `words`; upper and lower case are one. TL_ENOENT, without an error noted: another string. */
 int tl__tape_word(struct tl_tape *tape, uint32_t at, const char *field, const char *const *words, unsigned count,
                   unsigned *ret_index);

@@ -146,6 +146,20 @@ int tl__tape_i32(struct tl_tape *tape, uint32_t at, const char *field, int32_t *
     return 0;
 }
 
+int tl__tape_i64(struct tl_tape *tape, uint32_t at, const char *field, int64_t *ret_value)
+{
+    bool negative = false;
+    uint64_t value = 0;
+
+    if (!is_numeric(tape, at, field))
+        return tl__tape_fail_type(tape, at, field, "a number");
+    if (!magnitude(tape, at, &negative, &value) || value > INT64_MAX) /* the least of all is no value of ours */
+        return tl__tape_fail(tape, TL_EPARSE, field, "expected a whole number of 63 bits, found %.*s", SHOWN,
+                             text_of(tape, at));
+    *ret_value = negative ? -(int64_t)value : (int64_t)value;
+    return 0;
+}
+
 /* ---- the rest ---- */
 
 int tl__tape_bool(struct tl_tape *tape, uint32_t at, const char *field, bool *ret_value)
@@ -163,6 +177,21 @@ int tl__tape_string(struct tl_tape *tape, uint32_t at, const char *field, const 
     *ret_text = text_of(tape, at);
     *ret_length = tape->tokens[at].length;
     return 0;
+}
+
+int tl__tape_text(struct tl_tape *tape, uint32_t at, const char *field, char *to, size_t size)
+{
+    const char *text = "";
+    size_t length = 0;
+    int code = tl__tape_string(tape, at, field, &text, &length);
+
+    if (length >= size)
+        length = size - 1;
+    if (code == 0) {
+        memcpy(to, text, length);
+        to[length] = '\0';
+    }
+    return code;
 }
 
 int tl__tape_word(struct tl_tape *tape, uint32_t at, const char *field, const char *const *words, unsigned count,
