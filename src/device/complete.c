@@ -57,6 +57,7 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
     if (tl__probe_on(s))
         s->rec.expected[TL_STREAM_DUMP] += tl__probe_expected(&s->probe, slot);
     release_retained(s->device, slot);
+    tl_store_rlx(&s->last_task, slot->payload->id + 1); /* relaxed: a figure; the slot is another's once it is let go */
     tl__hold_drop(slot);
     tl_store_rel(&s->retired, tl_load_rlx(&s->retired) + 1); /* D8: pairs with tl__device_retired */
 }

@@ -30,6 +30,24 @@ uint64_t tl__device_retired(struct tl_device *d)
     return n;
 }
 
+void tl__device_tell_last(struct tl_device *d)
+{
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < d->n_scheds; i++) { /* relaxed, all: figures */
+        struct tl_sched *s = &d->scheds[i];
+        uint64_t retired = tl_load_rlx(&s->retired), task = tl_load_rlx(&s->last_task);
+
+        if (retired == tl_load_rlx(&s->told))
+            continue;
+        tl_store_rlx(&s->told, retired);
+        if (task > last)
+            last = task;
+    }
+    if (last != 0)
+        tl_store_rlx(&d->status->last_task, last);
+}
+
 bool tl__device_over(struct tl_device *d)
 {
     return tl_load_acq(&d->over) != 0; /* D9: everything the run did; pairs with check_over */

@@ -165,6 +165,8 @@ struct tl_sched {
     struct tl_core_role *cores[TL_KIND_COUNT][TL_MAX_CLUSTERS];
     _Alignas(
         64) tl_au64 retired; /* tasks; writer: guard; readers: anyone (relaxed figure, D8 for the end of the run) */
+    tl_au64 last_task;       /* 1 + the id of the last of them; writer: guard; readers: the watch (relaxed figure) */
+    tl_au64 told;            /* `retired` when the watch last told of it; writers: the watch, the report */
     tl_au32 has_work;        /* hint: held, local or captured work is waiting */
 };
 
@@ -283,6 +285,8 @@ void tl__device_sleep(struct tl_device *d, unsigned hint, bool (*look)(void *arg
 /* Wakes a sleeping thread if there is one. */
 void tl__device_notify(struct tl_device *d);
 uint64_t tl__device_retired(struct tl_device *d);
+/* Puts into the run's status which task has finished last: of those since the last look the youngest. Any thread. */
+void tl__device_tell_last(struct tl_device *d);
 /* Works until the run is over. The pool's threads do so between enter and leave; the caller of run does it itself. */
 void tl__device_work(struct tl_device *d, unsigned hint);
 void tl__device_enter(struct tl_device *d);

@@ -234,6 +234,7 @@ static void reset(struct tl_device *d)
     tl_store_rlx(&d->status->code, 0);
     tl_store_rlx(&d->status->retired, 0);
     tl_store_rlx(&d->status->submitted, 0);
+    tl_store_rlx(&d->status->last_task, 0);
     tl_store_rlx(&d->status->epoch, d->launch->epoch);
     d->status->refused = 0;
     d->status->foreseen_bytes = 0;
@@ -326,6 +327,7 @@ void tl__device_report(struct tl_device *d)
     status->wall_ns = tl__now_ns() - d->began_ns;
     tl_store_rlx(&status->submitted, tl_load_rlx(&d->submitted)); /* relaxed: R7 publishes them */
     tl_store_rlx(&status->retired, tl__device_retired(d));
+    tl__device_tell_last(d);
     tl_store_rel(&status->state, (uint32_t)TL_RUN_DONE); /* R7 */
     tl__bell_ring(&d->opts.bells->run);
 }

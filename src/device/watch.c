@@ -36,6 +36,7 @@ static void show_progress(struct tl_device *d)
 {
     tl_store_rlx(&d->status->retired, tl__device_retired(d)); /* relaxed, both: figures until R7 */
     tl_store_rlx(&d->status->submitted, tl_load_rlx(&d->submitted));
+    tl__device_tell_last(d);
 }
 
 static bool outstanding(struct tl_device *d)

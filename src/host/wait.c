@@ -18,6 +18,21 @@ void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_s
     *ret_submitted = tl__chip_peek(chip, run->status + offsetof(struct tl_run_status, submitted));
 }
 
+uint64_t tl__run_last_task(struct tl_run *run)
+{
+    return tl__chip_peek(run->worker->chip, run->status + offsetof(struct tl_run_status, last_task));
+}
+
+bool tl__run_is_launched(struct tl_run *run)
+{
+    bool launched;
+
+    tl__lock(&run->worker->lock);
+    launched = run->stage == TL_RUN_LAUNCHED;
+    tl__unlock(&run->worker->lock);
+    return launched;
+}
+
 bool tl__run_recorded(struct tl_run *run, struct tl_engine_progress *ret_progress)
 {
     if (run->recording)

@@ -130,6 +130,10 @@ int tl__run_settle(struct tl_run *run, uint64_t deadline_ns);
 int tl__run_drain(struct tl_run *run, uint64_t deadline_ns);
 /* Tasks so far; figures for a progress line. */
 void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_submitted);
+/* The task that finished last, as its id plus 1; 0: none has. */
+uint64_t tl__run_last_task(struct tl_run *run);
+/* Whether the device is at it now. */
+bool tl__run_is_launched(struct tl_run *run);
 /* What is recorded so far, likewise. False: nothing is. */
 bool tl__run_recorded(struct tl_run *run, struct tl_engine_progress *ret_progress);
 /* Gives back the run's device memory and frees it. */

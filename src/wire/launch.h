@@ -106,7 +106,8 @@ struct tl_run_status {
     char message[960];
     /* After a crash: what is to be said of it, lines that end with a newline. Else empty. */
     char block[3072];
-    uint64_t reserved[3];
+    tl_au64 last_task; /* 1 + the id of a task that finished last, by the device's last look; 0: none. writer: device */
+    uint64_t reserved[2];
 };
 _Static_assert(sizeof(struct tl_run_status) == 4416, "fixed layout");
 _Static_assert(offsetof(struct tl_run_status, expected) == 56, "read by the peer");
