@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asking the reference rank's host for its clock: a Unix-domain socket in the root (ROOT/.clock, or a name without a
+ * file where that path is too long for one), served by a thread of that host. It reaches processes of one machine, in
+ * whatever container they are; across machines the wall clocks have to do.
+ */
+#ifndef TL_HOST_CLOCK_SERVER_H
+#define TL_HOST_CLOCK_SERVER_H
+
+#include "artifact/rank_clock.h"
+
+struct tl_clock_server;
+
+/* Starts to answer. TL_EIO, TL_ENOMEM. */
+int tl__clock_server_start(const char *root, struct tl_clock_server **ret_server, struct tl_error *reterr);
+/* Ends within a few tenths of a second, whatever those who ask do. NULL is fine. */
+void tl__clock_server_stop(struct tl_clock_server *server);
+
+/* Asks, until it has enough answers, or until `patience_ns` from now; one that is not there yet is waited for so long.
+ * answers 0: there was none. */
+void tl__clock_ask(const char *root, uint64_t patience_ns, struct tl_clock_reading *ret_reading);
+/* Host, kernel and both clocks of this process; all else 0. */
+void tl__clock_self(struct tl_rank_clock *ret_clock);
+
+#endif

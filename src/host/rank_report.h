@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said of all ranks when one of them stands still. Pure: a board's notes in, lines out. */
+#ifndef TL_HOST_RANK_REPORT_H
+#define TL_HOST_RANK_REPORT_H
+
+#include "wire/rank_board.h"
+
+struct tl_rank_view {
+    struct tl_rank_note note;
+    bool gone; /* its host is no longer there */
+};
+
+#define TL_RANK_NONE UINT32_MAX
+
+/* Which of the ranks stands out, and why (static text, for the end of "rank 2: ..."). TL_RANK_NONE: none does, and
+ * *ret_why says so. In this order: the only one whose host is gone; the only one that does not move while others do or
+ * are done; the only one that is behind all others. */
+uint32_t tl__rank_odd_one(const struct tl_rank_view *ranks, uint32_t n, uint64_t now_unix_ns, const char **ret_why);
+/* A line a rank, then the odd one. `line` gets each without a newline. */
+void tl__rank_report(const struct tl_rank_view *ranks, uint32_t n, uint64_t now_unix_ns,
+                     void (*line)(void *ctx, const char *text), void *ctx);
+
+#endif
