@@ -9,12 +9,14 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "host/compile.h"
-#include "host/data.h"
 #include "host/files.h"
+#include "host/launcher.h"
 #include "host/worker_impl.h"
 #include "cmd.h"
 #include "opts.h"
-#include "run_report.h"
+#include "prefix.h"
+#include "run_ranks.h"
+#include "run_setup.h"
 
 #define COMMAND "run"
 #define PROGRESS_NS UINT64_C(200000000)
@@ -30,21 +32,6 @@ static void to_stderr(void *ctx, enum tl_log_level level, const char *line)
     if (level >= TL_LOG_INFO) /* on a terminal the progress line stands there, and is shown again below */
         (void)fprintf(stderr, "%stasklens run: %s: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
                       names[level & TL_LOG_ERROR], line);
-}
-
-/* Whose fault a run's code is: the device's, or the program's (bad arguments to its own graph). */
-static int exit_of_run(int code)
-{
-    switch (code) {
-    case TL_EGRAPH:
-    case TL_EINVAL:
-    case TL_ERANGE:
-    case TL_ENOTSUP:
-    case TL_ENOSPC:
-        return TL_EXIT_USAGE;
-    default:
-        return TL_EXIT_DEVICE;
-    }
 }
 
 /* ---- Setting up ---- */
@@ -96,41 +83,15 @@ static int list_cases(struct tl_run_session *s)
     return tl__cmd_finish(COMMAND);
 }
 
-/* Parameters and inputs. Exit code, 0 to go on. */
-static int make_data(struct tl_run_session *s)
-{
-    const struct tl_param_request request = {
-        .case_name = s->o.case_name, .settings = s->o.settings, .n_settings = s->o.n_settings};
-    struct tl_error err;
-    int rc = tl__params_resolve(s->program, &request, s->params, &s->case_name, &err);
-
-    if (rc == 0)
-        rc = tl__data_create(s->program, s->params, &s->data, &err);
-    if (rc == 0)
-        rc = tl__data_prepare(s->data, &err);
-    for (uint32_t i = 0; rc == 0 && i < s->o.n_args; i++)
-        rc = tl__data_replace(s->data, s->o.arg_names[i], s->o.arg_files[i], &err);
-    if (rc == 0)
-        rc = tl__data_remember(s->data, &err);
-    return rc == 0 ? 0 : tl__cmd_fail(COMMAND, "%s", err.msg);
-}
-
 static int set_up(struct tl_run_session *s)
 {
     struct tl_error err;
-    int rc = tl_worker_open(&s->o.worker, &s->worker, &err);
+    int rc = tl__run_open(s, &s->o.worker, &s->worker, &s->loaded);
 
-    if (rc != 0) {
-        (void)tl__cmd_fail(COMMAND, "%s", err.msg);
-        return rc == TL_EDEVICE ? TL_EXIT_DEVICE : TL_EXIT_USAGE;
-    }
-    rc = tl_worker_load(s->worker, s->path, &s->loaded, &err);
-    if (rc != 0) {
-        (void)tl__cmd_fail(COMMAND, "%s", err.msg);
-        return rc == TL_EDEVICE ? TL_EXIT_DEVICE : TL_EXIT_USAGE;
-    }
+    if (rc != 0)
+        return rc;
     s->program = tl_loaded_program(s->loaded);
-    rc = make_data(s);
+    rc = tl__run_data(s, &s->data);
     if (rc == 0 && s->o.recording &&
         tl__output_dir(s->o.out, s->program->name, s->case_name, s->dir, sizeof(s->dir), &err) != 0)
         return tl__cmd_fail(COMMAND, "%s", err.msg);
@@ -246,16 +207,7 @@ static int run_round(struct tl_run_session *s, int64_t round)
     if (rc != 0)
         (void)tl__cmd_fail(COMMAND, "%s", err.msg);
     s->incomplete = s->incomplete || result.record_code != 0;
-    return result.run_code != 0 ? exit_of_run(result.run_code) : 0;
-}
-
-static int golden(struct tl_run_session *s)
-{
-    struct tl_error err = {0};
-    int rc = tl__data_golden(s->data, &err);
-
-    s->has_golden = s->program->golden != NULL;
-    return s->has_golden && rc != 0 ? tl__cmd_fail(COMMAND, "%s", err.msg) : 0;
+    return result.run_code != 0 ? tl__run_exit(result.run_code) : 0;
 }
 
 static int run_session(struct tl_run_session *s)
@@ -263,7 +215,7 @@ static int run_session(struct tl_run_session *s)
     int rc = set_up(s);
 
     if (rc == 0)
-        rc = golden(s);
+        rc = tl__run_golden(s, s->data);
     if (rc != 0)
         return rc;
     for (int64_t round = 0; rc == 0 && round < s->o.rounds; round++)
@@ -279,21 +231,42 @@ static int run_session(struct tl_run_session *s)
     return rc;
 }
 
+/* Which of a launcher's ranks this is; what it prints says so from here on. */
+static int find_rank(const struct tl_run_session *s, struct tl_launcher *ret_launcher)
+{
+    struct tl_error err;
+    char prefix[40];
+
+    if (tl__launcher_here(ret_launcher, &err) != 0)
+        return tl__cmd_fail(COMMAND, "%s", err.msg);
+    if (ret_launcher->ranks < 2)
+        return 0;
+    tl__ranks_prefix(s, ret_launcher, prefix, sizeof(prefix));
+    tl__prefix_output(prefix);
+    return 0;
+}
+
 static int run_main(int argc, char **argv)
 {
     static struct tl_run_session s; /* zeroed, and larger than a stack should carry */
-    bool poisoned;
+    struct tl_launcher launcher;
+    bool poisoned = false;
     int rc;
 
     rc = tl__run_options(argc, argv, &s.o);
     if (rc != TL_OPTS_GO_ON)
         return rc;
+    rc = find_rank(&s, &launcher);
+    if (rc != 0)
+        return rc;
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write, not the end of the command */
     tl__log_set_sink(to_stderr, NULL);
     rc = find_program(&s);
     if (rc == 0)
-        rc = s.o.list_cases ? list_cases(&s) : run_session(&s);
-    poisoned = s.worker != NULL && tl__worker_poisoned(s.worker);
+        rc = s.o.list_cases                        ? list_cases(&s)
+             : s.o.chips > 0 || launcher.ranks > 1 ? tl__run_ranks(&s, &launcher, &poisoned)
+                                                   : run_session(&s);
+    poisoned |= s.worker != NULL && tl__worker_poisoned(s.worker);
     tl_worker_close(s.worker);
     if (s.compiled)
         tl__compile_discard(s.path, s.compile_lock);

@@ -193,6 +193,10 @@ static int interpret(struct raw *raw)
                               "use that, the values are the same\n");
     }
     o->recording = raw->dump_args > 0 || raw->swimlane > 0 || raw->pmu > 0 || raw->dep_gen || raw->scope_stats;
+    if (o->pin != NULL && o->chips == 0)
+        return tl__cmd_fail(COMMAND, "--pin names chips, and there is one: add --chips N");
+    if (o->chips > 0 && !o->rounds_given)
+        o->rounds = o->chips;
     if (o->has_window && o->window_last >= o->rounds)
         return tl__cmd_fail(COMMAND, "--window %" PRId64 ":%" PRId64 " needs --rounds %" PRId64 " or more",
                             o->window_first, o->window_last, o->window_last + 1);
@@ -242,8 +246,14 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
         {0, "runtime", TL_OPT_CHOICE, &raw.runtime, "NAME", "tensormap_and_ringbuffer (default), host_build_graph",
          .choices = runtimes},
         {0, "case", TL_OPT_TEXT, &o->case_name, "NAME", "case of the program; `list` shows them", .hidden = false},
-        {0, "rounds", TL_OPT_NUMBER, &o->rounds, "N", "runs on one worker, recordings in round0/, round1/, ...",
-         .min = 1, .max = 1000000},
+        {0, "rounds", TL_OPT_NUMBER, &o->rounds, "N",
+         "runs on one worker, recordings in round0/, round1/, ...;\nwith --chips, dispatches in all (N chips: N)",
+         .min = 1, .max = 1000000, .given = &o->rounds_given},
+        {0, "chips", TL_OPT_NUMBER, &o->chips, "N",
+         "one process, N chips, rounds dealt to them in turn; recordings in\nrank<chip>/d<dispatch>/", .min = 1,
+         .max = TL_RUN_MAX_CHIPS},
+        {0, "pin", TL_OPT_TEXT, &o->pin, "LIST", "chip of each dispatch, as 0,1,1; one number: of all",
+         .hidden = false},
         {0, "window", TL_OPT_CALL, &raw, "A:B", "record only rounds A to B", .call = call_window},
         {0, "set", TL_OPT_CALL, &raw, "NAME=N", "a parameter of the program", .call = call_set},
         {0, "arg", TL_OPT_CALL, &raw, "NAME=FILE", "an input from a .npy file", .call = call_arg},

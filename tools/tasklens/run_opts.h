@@ -10,10 +10,14 @@
 
 #define TL_RUN_MAX_SETTINGS 64
 #define TL_RUN_MAX_ARGS 32
+#define TL_RUN_MAX_CHIPS 64
 
 struct tl_run_options {
     const char *program, *case_name, *out;
     int64_t rounds;
+    bool rounds_given;
+    int64_t chips;   /* --chips; 0: not given */
+    const char *pin; /* --pin; NULL: not given */
     bool has_window; /* only rounds window_first to window_last are recorded */
     int64_t window_first, window_last;
     bool list_cases;

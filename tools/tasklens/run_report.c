@@ -194,7 +194,9 @@ void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, 
 {
     char text[32];
 
-    if (s->o.rounds > 1)
+    if (s->heading[0] != '\0')
+        printf("%s\n", s->heading);
+    else if (s->o.rounds > 1)
         printf("round %" PRId64 "\n", round);
     label(s, "tasks");
     printf("%" PRIu64 " retired in %s", result->tasks, duration(result->wall_ns, text, sizeof(text)));

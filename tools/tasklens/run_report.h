@@ -20,7 +20,8 @@ struct tl_run_session {
     int64_t params[TL_MAX_PARAMS];
     struct tl_data *data;
     bool has_golden;
-    char dir[1024]; /* of the recording; "" without one */
+    char dir[1024];   /* of the recording; "" without one */
+    char heading[64]; /* what stands above a run of several; "": its round */
     /* Over all rounds. */
     bool launched, differs, incomplete;
     unsigned viewers; /* bit: a recording that the i-th of them opens was written */

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# Four ranks of two dispatches under Debian's Open MPI: eight leaves, each its own rank's. Skipped where there is none.
+set -u
+binary_dir=$1
+command -v mpirun >/dev/null || exit 77
+"$binary_dir/tasklens" run --help >/dev/null || exit 77
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+
+fail() {
+    echo "$*"
+    cat out
+    exit 1
+}
+mpi=(timeout 100 mpirun --allow-run-as-root --oversubscribe -n 4)
+
+"${mpi[@]}" true >out 2>&1 || exit 77 # it is there and does not work here
+"${mpi[@]}" "$binary_dir/tasklens" run vector_add --rounds 2 --dump-args 2 --enable-chip-swimlane --enable-dep-gen \
+    --out tree >out 2>&1 || fail "mpirun tasklens run ended with $?"
+for rank in 0 1 2 3; do
+    for dispatch in 0 1; do
+        leaf=tree/rank$rank/d$dispatch
+        grep -q "\"rank\": $rank,\$" "$leaf/dispatch_program.json" || fail "$leaf is not rank $rank's"
+        grep -q '"ranks": 4,$' "$leaf/dispatch_program.json" || fail "$leaf is not of four"
+        for file in args_dump/args_dump.json chip_swimlane_records.json deps.json dfx_meta.json; do
+            [ -s "$leaf/$file" ] || fail "no $leaf/$file"
+        done
+    done
+    grep -q '"method": "\(ping\|same_clock\)"' "tree/rank$rank/clock.json" || fail "rank $rank has no clock"
+done
+[ "$(grep -c '^rank [0-3]: ' out)" = "$(wc -l <out)" ] || fail "lines without their rank"
+"${mpi[@]}" "$binary_dir/tasklens" run vector_add --dump-args 2 >out 2>&1 || fail "without --out"
+[ "$(ls outputs | wc -l)" = 1 ] || fail "four ranks, several roots"
