@@ -81,6 +81,9 @@ int tl__pmu_meta_write(const char *dir, const struct tl_pmu_meta *meta, struct t
 /* Reads DIR/pmu_meta.json. TL_ENOENT; TL_EPARSE with file and field; TL_EVERSION. Lists of unknown length are cut to
  * what the struct holds. *ret_meta is the caller's: end with tl__pmu_meta_fini. */
 int tl__pmu_meta_read(const char *dir, struct tl_pmu_meta *ret_meta, struct tl_error *reterr);
+/* The same from memory; `name` stands in messages. */
+int tl__pmu_meta_parse(const void *text, size_t bytes, const char *name, struct tl_pmu_meta *ret_meta,
+                       struct tl_error *reterr);
 void tl__pmu_meta_fini(struct tl_pmu_meta *meta);
 /* The column of that name, or NULL. */
 const struct tl_pmu_meta_column *tl__pmu_meta_column(const struct tl_pmu_meta *meta, const char *name);

@@ -237,17 +237,32 @@ static int on_value(void *ctx, struct tl_tape *t)
     return code;
 }
 
-int tl__pmu_meta_read(const char *dir, struct tl_pmu_meta *ret_meta, struct tl_error *reterr)
+/* `text` NULL: the file of that name. */
+static int read_meta(const char *name, const void *text, size_t bytes, struct tl_pmu_meta *ret_meta,
+                     struct tl_error *reterr)
 {
     struct tl_tape_spec spec = {.on_value = on_value, .ctx = ret_meta};
-    char path[1024];
-    int n = snprintf(path, sizeof(path), "%s/%s", dir, TL_PMU_META_NAME), code;
+    int code;
 
-    if (n < 0 || (size_t)n >= sizeof(path))
-        return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
     memset(ret_meta, 0, sizeof(*ret_meta));
-    code = tl__json_file_read(path, &spec, reterr);
+    code = text != NULL ? tl__tape_parse(text, bytes, name, &spec, reterr) : tl__json_file_read(name, &spec, reterr);
     if (code != 0)
         tl__pmu_meta_fini(ret_meta);
     return code;
+}
+
+int tl__pmu_meta_parse(const void *text, size_t bytes, const char *name, struct tl_pmu_meta *ret_meta,
+                       struct tl_error *reterr)
+{
+    return read_meta(name, text != NULL ? text : "", bytes, ret_meta, reterr);
+}
+
+int tl__pmu_meta_read(const char *dir, struct tl_pmu_meta *ret_meta, struct tl_error *reterr)
+{
+    char path[1024];
+    int n = snprintf(path, sizeof(path), "%s/%s", dir, TL_PMU_META_NAME);
+
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
+    return read_meta(path, NULL, 0, ret_meta, reterr);
 }
