@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One group of events a thread, opened at its first reading in a run: the first event leads, all of them count together
- * or not at all (a pinned group), in user mode only, and one read() gives them all. What a run counts is settled on the
- * thread that begins it; a thread on which the same cannot be opened measures nothing.
+ * or not at all (a pinned group), in user mode only. They are read from their registers where the processor lets a
+ * program do that, else by one read() of the group. What a run counts is settled on the thread that begins it; a thread
+ * on which the same cannot be opened measures nothing.
  *
  * Descriptors stay until the next run begins or the counters end, so that a thread that is late reads numbers of no
  * use, never another's file.
@@ -14,12 +15,13 @@
 #include <perfmon/pfmlib_perf_event.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/env.h"
-#include "base/text.h"
+#include "sim/counter_page.h"
 #include "wire/pmu_record.h"
 
 #define MAX_EVENTS 16u
@@ -36,18 +38,39 @@ struct tl_counters {
     unsigned n_events;         /* 0: nothing is counted */
     uint64_t generation;       /* of all counters ever begun: threads see by it whether their group is of this run */
     tl_au32 n_descriptors;
-    int descriptors[MAX_DESCRIPTORS];
+    struct opened {
+        int fd;
+        void *page; /* of the event, for reading registers; NULL: the system gives none */
+    } opened[MAX_DESCRIPTORS];
 };
 
 /* The calling thread's group. */
 static _Thread_local struct {
     uint64_t generation;
     int leader; /* -1: it cannot be opened here */
+    const volatile struct perf_event_mmap_page *page[MAX_EVENTS];
 } mine;
 
 static tl_au64 generations;
 
-static int open_event(struct tl_counters *c, const struct perf_event_attr *attr, int leader)
+/* Elsewhere the system reads them. */
+#if defined(__x86_64__)
+#define HAS_REGISTERS true
+static uint64_t register_of(uint32_t number)
+{
+    return (uint64_t)__builtin_ia32_rdpmc((int)number);
+}
+#else
+#define HAS_REGISTERS false
+static uint64_t register_of(uint32_t number)
+{
+    (void)number;
+    return 0;
+}
+#endif
+
+/* The place-th event of the calling thread's group. A descriptor, or a negative errno. */
+static int open_event(struct tl_counters *c, const struct perf_event_attr *attr, unsigned place, int leader)
 {
     struct perf_event_attr copy = *attr;
     uint32_t at;
@@ -58,12 +81,16 @@ static int open_event(struct tl_counters *c, const struct perf_event_attr *attr,
     if (fd < 0)
         return -errno;
     at = tl_add_rlx(&c->n_descriptors, 1u); /* relaxed: a place that no other has; all are read between runs */
-    if (at < MAX_DESCRIPTORS) {
-        c->descriptors[at] = fd;
-        return fd;
+    if (at >= MAX_DESCRIPTORS) {
+        (void)close(fd);
+        return -EMFILE;
     }
-    (void)close(fd);
-    return -EMFILE;
+    c->opened[at].fd = fd;
+    c->opened[at].page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+    if (c->opened[at].page == MAP_FAILED)
+        c->opened[at].page = NULL;
+    mine.page[place] = c->opened[at].page;
+    return fd;
 }
 
 /* A group counts from here on, as a whole: events that join one that runs may stand still. False: it does not. */
@@ -76,8 +103,11 @@ static void close_all(struct tl_counters *c)
 {
     uint32_t n = tl_load_rlx(&c->n_descriptors); /* relaxed: between runs, as the next */
 
-    for (uint32_t i = 0; i < n && i < MAX_DESCRIPTORS; i++)
-        (void)close(c->descriptors[i]);
+    for (uint32_t i = 0; i < n && i < MAX_DESCRIPTORS; i++) {
+        if (c->opened[i].page != NULL)
+            (void)munmap(c->opened[i].page, (size_t)sysconf(_SC_PAGESIZE));
+        (void)close(c->opened[i].fd);
+    }
     tl_store_rlx(&c->n_descriptors, 0);
 }
 
@@ -141,7 +171,7 @@ static int add(struct tl_counters *c, const char *name, unsigned place)
 
     if (!encode(c, name, &attr))
         return ENOENT;
-    fd = open_event(c, &attr, c->n_events == 0 ? -1 : mine.leader);
+    fd = open_event(c, &attr, c->n_events, c->n_events == 0 ? -1 : mine.leader);
     if (fd < 0)
         return -fd;
     if (c->n_events == 0)
@@ -149,6 +179,16 @@ static int add(struct tl_counters *c, const char *name, unsigned place)
     c->place[c->n_events] = (uint8_t)place;
     c->attr[c->n_events++] = attr;
     return 0;
+}
+
+/* All of them from registers. */
+static bool read_registers(const struct tl_counters *c, uint64_t *values)
+{
+    for (unsigned i = 0; i < c->n_events; i++)
+        if (!HAS_REGISTERS || mine.page[i] == NULL ||
+            !tl__counter_page_read(mine.page[i], register_of, &values[c->place[i]]))
+            return false;
+    return true;
 }
 
 static bool read_group(const struct tl_counters *c, uint64_t *values)
@@ -201,7 +241,7 @@ static void open_mine(struct tl_counters *c)
     mine.generation = c->generation;
     mine.leader = -1;
     for (unsigned i = 0; i < c->n_events; i++) {
-        int fd = open_event(c, &c->attr[i], mine.leader);
+        int fd = open_event(c, &c->attr[i], i, mine.leader);
 
         if (fd < 0) {
             mine.leader = -1;
@@ -222,7 +262,7 @@ static bool read_counters(void *ctx, uint64_t *ret_values)
         return false;
     if (mine.generation != c->generation)
         open_mine(c);
-    return mine.leader >= 0 && read_group(c, ret_values);
+    return mine.leader >= 0 && (read_registers(c, ret_values) || read_group(c, ret_values));
 }
 
 struct tl_counters *tl__counters_create(void)
