@@ -154,7 +154,7 @@ static int take_points(struct reading *r, struct tl_error *reterr)
         return tl__fail(reterr, TL_ENOMEM, "out of memory for a layout");
     for (uint32_t i = 0; i < r->part->n_pairs; i++) {
         l->first[i + 1] = l->first[i] + r->count[i];
-        if (r->count[i] > 0)
+        if (r->count[i] > 0 && r->points.items != NULL)
             memcpy(l->points + 2 * (size_t)l->first[i], r->points.items + r->at[i],
                    2 * (size_t)r->count[i] * sizeof(*l->points));
     }
