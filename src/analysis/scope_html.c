@@ -148,7 +148,7 @@ static void put_groups(struct tl_json *j, const struct tl_scope_usage *u)
         put_number(j, "ring", g->ring);
         put_number(j, "scopes", g->scopes);
         put_number(j, "open", g->open);
-        put_three(j, "most", g->high_water);
+        put_three(j, "most", g->peak);
         put_three(j, "own", g->alloc);
         put_three(j, "at", g->most);
         put_number(j, "tensormap", g->tensormap);

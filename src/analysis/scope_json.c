@@ -33,6 +33,7 @@ static void put_use(struct tl_json *j, const struct tl_scope_usage *u, unsigned 
     put_number(j, "peak", use->peak);
     put_number(j, "size", use->size);
     put_number(j, "held", use->held);
+    put_number(j, "step", use->step);
     put_number(j, "total", use->turned);
     put_number(j, "enough", use->enough);
     put_text(j, "flag", tl__ring_resource_flag(r));
@@ -73,7 +74,7 @@ static void put_groups(struct tl_json *j, const struct tl_scope_usage *u)
         put_number(j, "ring", g->ring);
         put_number(j, "scopes", g->scopes);
         put_number(j, "open", g->open);
-        put_three(j, "high_water", g->high_water);
+        put_three(j, "peak", g->peak);
         put_three(j, "alloc", g->alloc);
         put_number(j, "tensormap", g->tensormap);
         tl__json_object_end(j);
@@ -96,6 +97,7 @@ static void put_scopes(struct tl_json *j, const struct tl_scope_usage *u)
         tl__json_bool(j, !s->open);
         put_number(j, "begin", s->begin);
         put_number(j, "end", s->last);
+        put_three(j, "peak", s->peak);
         put_three(j, "scope_high_water", s->high_water);
         put_three(j, "real_occupancy", s->occupancy);
         put_three(j, "scope_alloc", s->alloc);

@@ -100,7 +100,7 @@ static void put_site_row(void *ctx, uint64_t number, struct tl_row *row)
     tl__put_u64(page, g->scopes);
     tl__cell_end(row);
     for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {
-        tl__put_ring_amount(page, r, g->high_water[r]);
+        tl__put_ring_amount(page, r, g->peak[r]);
         tl__cell_end(row);
     }
     for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {

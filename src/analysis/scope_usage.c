@@ -49,7 +49,39 @@ struct pairing {
     uint64_t *open_at; /* by depth: 1 + scope, 0: none */
     uint32_t depths;   /* open_at from here on is 0 */
     uint64_t last[TL_SCOPE_MAX_RINGS];
+    uint64_t inner[TL_SCOPE_MAX_RINGS]; /* 1 + the innermost open scope, 0: none */
 };
+
+static void lift(uint64_t *peak, const uint64_t *other)
+{
+    for (unsigned r = 0; r < TL_RING_RESOURCES; r++)
+        peak[r] = larger(peak[r], other[r]);
+}
+
+/* A scope of its ring's innermost is over: what was taken in it was taken in the one around it too. */
+static void leave(struct pairing *p, struct tl_scope *scope)
+{
+    p->inner[scope->ring] = scope->around;
+    if (scope->around != 0)
+        lift(p->usage->scopes[scope->around - 1].peak, scope->peak);
+}
+
+/* From the ring's last boundary to this one. */
+static void advance(struct pairing *p, const struct tl_boundary *before, const struct tl_boundary *b)
+{
+    uint64_t most[TL_RING_RESOURCES];
+
+    for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {
+        struct tl_resource_use *use = &p->usage->rings[b->ring].use[r];
+
+        most[r] = less(b->span[r].head, before != NULL ? before->span[r].tail : b->span[r].tail);
+        use->peak = larger(use->peak, most[r]);
+        if (before != NULL)
+            use->step = larger(use->step, less(b->span[r].head, before->span[r].head));
+    }
+    if (p->inner[b->ring] != 0)
+        lift(p->usage->scopes[p->inner[b->ring] - 1].peak, most);
+}
 
 /* From its two boundaries. */
 static void measure(struct tl_scope_usage *u, struct tl_scope *scope)
@@ -79,17 +111,21 @@ static void abandon(struct pairing *p, uint32_t depth)
         scope->open = true;
         p->usage->open++;
         measure(p->usage, scope);
+        leave(p, scope);
     }
 }
 
 static void begin(struct pairing *p, uint64_t i)
 {
     const struct tl_boundary *b = &p->usage->stats->boundaries[i];
+    struct tl_scope *scope = &p->usage->scopes[p->usage->n_scopes++];
 
     abandon(p, b->depth);
-    p->usage->scopes[p->usage->n_scopes++] =
-        (struct tl_scope){.begin = i, .last = i, .site = b->site, .depth = b->depth, .ring = b->ring};
-    p->open_at[b->depth] = p->usage->n_scopes;
+    *scope = (struct tl_scope){
+        .begin = i, .last = i, .site = b->site, .depth = b->depth, .ring = b->ring, .around = p->inner[b->ring]};
+    for (unsigned r = 0; r < TL_RING_RESOURCES; r++)
+        scope->peak[r] = less(b->span[r].head, b->span[r].tail);
+    p->inner[b->ring] = p->open_at[b->depth] = p->usage->n_scopes;
     p->depths = b->depth + 1;
 }
 
@@ -109,6 +145,7 @@ static void end(struct pairing *p, uint64_t i)
     p->depths = b->depth;
     scope->last = i;
     measure(p->usage, scope);
+    leave(p, scope);
 }
 
 static bool goes_back(const struct tl_boundary *b, const struct tl_boundary *before)
@@ -139,6 +176,7 @@ static int pair(struct tl_scope_usage *u)
         const struct tl_boundary *b = &s->boundaries[i];
 
         u->backward += goes_back(b, seen[b->ring]);
+        advance(&p, seen[b->ring], b);
         u->tensormap_peak = larger(u->tensormap_peak, b->tensormap);
         seen[b->ring] = b;
         if (b->ends)
@@ -156,7 +194,7 @@ static int pair(struct tl_scope_usage *u)
 
 /* The smallest size that holds the peak whatever the schedule. Places in a ring follow each other, so a task window and
  * a dep pool need no more than the peak. A buffer does not cross its heap's end, so that a heap which goes round may
- * leave out as much as a buffer at the end of each turn; no buffer is larger than all that its scope took. */
+ * leave out as much as a buffer there; no buffer is larger than all that was taken between two boundaries. */
 static uint64_t enough(unsigned resource, const struct tl_resource_use *use, uint64_t reserved)
 {
     uint64_t n = WINDOW_LEAST, round;
@@ -167,7 +205,7 @@ static uint64_t enough(unsigned resource, const struct tl_resource_use *use, uin
             n *= 2;
         return n;
     case TL_RING_HEAP:
-        round = add(use->peak, use->held);
+        round = add(use->peak, use->step);
         n = larger(use->turned < round ? use->turned : round, 1);
         return add(n, HEAP_STEP - 1) / HEAP_STEP * HEAP_STEP;
     default:
@@ -185,10 +223,8 @@ static void add_scope(struct tl_scope_usage *u, uint64_t index)
     for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {
         struct tl_resource_use *use = &ring->use[r];
 
-        if (use->peak_scope == TL_NO_SCOPE || scope->high_water[r] > use->peak) {
-            use->peak = scope->high_water[r];
+        if (use->peak_scope == TL_NO_SCOPE || scope->peak[r] > u->scopes[use->peak_scope].peak[r])
             use->peak_scope = index;
-        }
         use->held = larger(use->held, scope->alloc[r]);
     }
 }
@@ -215,7 +251,7 @@ static void sum_rings(struct tl_scope_usage *u)
 
     for (uint32_t ring = 0; ring < s->n_rings; ring++)
         for (unsigned r = 0; r < TL_RING_RESOURCES; r++)
-            u->rings[ring].use[r] = (struct tl_resource_use){.size = s->size[r][ring], .peak_scope = TL_NO_SCOPE};
+            u->rings[ring].use[r].size = s->size[r][ring];
     for (uint64_t i = 0; i < u->n_scopes; i++)
         add_scope(u, i);
     for (uint64_t i = 0; i < s->count; i++) { /* boundaries without a partner count too */
@@ -226,7 +262,6 @@ static void sum_rings(struct tl_scope_usage *u)
         for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {
             struct tl_resource_use *use = &u->rings[b->ring].use[r];
 
-            use->peak = larger(use->peak, less(b->span[r].head, b->span[r].tail));
             use->turned = larger(use->turned, less(b->span[r].head, first[b->ring]->span[r].tail));
         }
     }
@@ -258,7 +293,7 @@ static double share(const struct tl_scope_usage *u, const struct tl_scope_group 
     for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {
         const struct tl_resource_use *use = &u->rings[g->ring].use[r];
         uint64_t size = use->size != 0 ? use->size : larger(use->peak, 1);
-        double part = (double)g->high_water[r] / (double)size;
+        double part = (double)g->peak[r] / (double)size;
 
         most = part > most ? part : most;
     }
@@ -281,8 +316,8 @@ static void join(struct tl_scope_group *g, const struct tl_scope_group *other)
     g->open += other->open;
     g->tensormap = larger(g->tensormap, other->tensormap);
     for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {
-        if (other->high_water[r] > g->high_water[r]) {
-            g->high_water[r] = other->high_water[r];
+        if (other->peak[r] > g->peak[r]) {
+            g->peak[r] = other->peak[r];
             g->most[r] = other->most[r];
         }
         g->alloc[r] = larger(g->alloc[r], other->alloc[r]);
@@ -305,7 +340,7 @@ static int group(struct tl_scope_usage *u)
                                          .open = s->open,
                                          .tensormap = s->tensormap};
         for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {
-            all[i].high_water[r] = s->high_water[r];
+            all[i].peak[r] = s->peak[r];
             all[i].alloc[r] = s->alloc[r];
             all[i].most[r] = i;
         }
@@ -330,6 +365,9 @@ int tl__scope_usage(const struct tl_scope_stats *stats, struct tl_scope_usage *r
     int code;
 
     *u = (struct tl_scope_usage){.stats = stats};
+    for (uint32_t ring = 0; ring < TL_SCOPE_MAX_RINGS; ring++)
+        for (unsigned r = 0; r < TL_RING_RESOURCES; r++)
+            u->rings[ring].use[r].peak_scope = TL_NO_SCOPE;
     code = pair(u);
     if (code == 0) {
         sum_rings(u);

@@ -7,7 +7,9 @@
  *     occupancy    end.head - end.tail     still taken when it ends
  *     alloc        end.head - begin.head   taken by the scope itself, which it holds until it ends
  *
- * A scope that never ended is measured up to the last boundary of its ring. One thread per object.
+ * A scope that lasts while others come and go on its ring has a high water that was never taken at once. So a peak is
+ * the largest `next.head - this.tail` of two boundaries of a ring that follow each other: nothing between them can be
+ * more. A scope that never ended is measured up to the last boundary of its ring. One thread per object.
  */
 #ifndef TL_ANALYSIS_SCOPE_USAGE_H
 #define TL_ANALYSIS_SCOPE_USAGE_H
@@ -20,7 +22,9 @@
 struct tl_scope {
     uint64_t begin, last; /* boundaries; last: its end, or the last of its ring while it was open */
     uint64_t high_water[TL_RING_RESOURCES], occupancy[TL_RING_RESOURCES], alloc[TL_RING_RESOURCES];
-    uint64_t tensormap; /* entries when it ends */
+    uint64_t peak[TL_RING_RESOURCES]; /* taken at most at any moment */
+    uint64_t around;                  /* 1 + the open scope around it on its ring, 0: none; while it is open */
+    uint64_t tensormap;               /* entries when it ends */
     uint32_t site, depth, ring;
     bool open; /* it never ended */
 };
@@ -29,15 +33,16 @@ struct tl_scope {
 struct tl_scope_group {
     uint32_t site, depth, ring;
     uint64_t scopes, open;
-    uint64_t high_water[TL_RING_RESOURCES], alloc[TL_RING_RESOURCES]; /* the largest of any */
-    uint64_t most[TL_RING_RESOURCES];                                 /* the first scope with that high water */
+    uint64_t peak[TL_RING_RESOURCES], alloc[TL_RING_RESOURCES]; /* the largest of any */
+    uint64_t most[TL_RING_RESOURCES];                           /* the first scope with that peak */
     uint64_t tensormap;
 };
 
 /* One resource of one ring. */
 struct tl_resource_use {
     uint64_t size;       /* configured; 0: not known */
-    uint64_t peak;       /* the largest high water */
+    uint64_t peak;       /* taken at most at any moment */
+    uint64_t step;       /* taken at most between two boundaries that follow each other */
     uint64_t held;       /* the largest alloc of one scope */
     uint64_t turned;     /* taken in the whole run; above size: places were used again */
     uint64_t enough;     /* the smallest size that a run like this one needs, in the flag's units */

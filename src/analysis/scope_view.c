@@ -82,7 +82,7 @@ const char *tl__scope_why(unsigned resource, const struct tl_resource_use *use, 
         return "peak, as a power of two";
     case TL_RING_HEAP:
         return use->turned > use->peak && use->enough > use->peak + 1023
-                   ? "peak + largest scope: a heap that goes round leaves gaps"
+                   ? "peak + a gap: no buffer crosses the heap's end"
                    : "peak, in steps of 1K";
     default:
         return use->enough == use->peak ? "peak" : "peak + the entry that the pool keeps";
