@@ -15,7 +15,7 @@ void tl__trace_begin(struct trace *t, const char *name, const char *ph, uint32_t
     tl__json_key(t->json, "ph");
     tl__json_string(t->json, ph);
     tl__json_key(t->json, "pid");
-    tl__json_u64(t->json, pid);
+    tl__json_u64(t->json, pid + t->opts->part * TL_TRACE_PIDS_A_PART);
     tl__json_key(t->json, "tid");
     tl__json_u64(t->json, tid);
     t->drawn->events++;
@@ -34,9 +34,14 @@ void tl__trace_us(struct trace *t, const char *key, int64_t ps)
     tl__json_raw(t->json, text, tl__swim_us_text(text, ps));
 }
 
+void tl__trace_ts(struct trace *t, int64_t ps)
+{
+    tl__trace_us(t, "ts", ps + t->opts->offset_ps);
+}
+
 void tl__trace_span(struct trace *t, struct span span)
 {
-    tl__trace_us(t, "ts", span.start);
+    tl__trace_ts(t, span.start);
     tl__trace_us(t, "dur", span.end - span.start);
 }
 
@@ -60,8 +65,13 @@ static void metadata(struct trace *t, const char *what, uint32_t pid, uint32_t t
 
 void tl__trace_process(struct trace *t, uint32_t pid, const char *name)
 {
-    metadata(t, "process_name", pid, 0, name, 0);
-    metadata(t, "process_sort_index", pid, 0, NULL, pid == PID_MARKS ? 0 : pid);
+    const char *prefix = t->opts->prefix != NULL ? t->opts->prefix : "";
+    char whole[160];
+
+    (void)snprintf(whole, sizeof(whole), "%s%s", prefix, name);
+    metadata(t, "process_name", pid, 0, whole, 0);
+    metadata(t, "process_sort_index", pid, 0, NULL,
+             (int64_t)t->opts->part * TL_TRACE_PIDS_A_PART + (pid == PID_MARKS ? 0 : pid));
 }
 
 void tl__trace_thread(struct trace *t, uint32_t pid, uint32_t tid, const char *name)
@@ -156,20 +166,31 @@ static void describe(struct trace *t)
 }
 
 /* Slices stand before the arrows: a reader that sorts by time alone finds the slice of the same moment open. */
-static int write(struct trace *t, const struct tl_swim_trace_opts *opts)
+static int put_events(struct trace *t)
 {
     int code = 0;
 
-    tl__json_object_begin(t->json, TL_JSON_BLOCK);
-    tl__json_key(t->json, "traceEvents");
-    tl__json_array_begin(t->json, TL_JSON_BLOCK);
     tl__trace_marks(t);
     tl__trace_tasks(t);
     tl__trace_scheds(t);
-    if (opts->overhead)
+    if (t->opts->overhead)
         code = tl__trace_overhead(t);
     tl__trace_submits(t);
     tl__trace_flows(t);
+    return code;
+}
+
+/* The events, and around them the document if it is the caller's wish. */
+static int put(struct trace *t, bool whole)
+{
+    int code;
+
+    if (!whole)
+        return put_events(t);
+    tl__json_object_begin(t->json, TL_JSON_BLOCK);
+    tl__json_key(t->json, "traceEvents");
+    tl__json_array_begin(t->json, TL_JSON_BLOCK);
+    code = put_events(t);
     tl__json_array_end(t->json);
     describe(t);
     tl__json_object_end(t->json);
@@ -177,10 +198,16 @@ static int write(struct trace *t, const struct tl_swim_trace_opts *opts)
     return code;
 }
 
-int tl__swim_trace_write(struct tl_json *json, const struct tl_swim_scheds *scheds,
-                         const struct tl_swim_trace_opts *opts, struct tl_swim_drawn *ret_drawn)
+static int write(struct tl_json *json, const struct tl_swim_scheds *scheds, const struct tl_swim_trace_opts *opts,
+                 bool whole, struct tl_swim_drawn *ret_drawn)
 {
-    struct trace t = {.json = json, .join = scheds->join, .scheds = scheds, .drawn = ret_drawn, .marks = opts->marks};
+    struct trace t = {.json = json,
+                      .join = scheds->join,
+                      .scheds = scheds,
+                      .drawn = ret_drawn,
+                      .opts = opts,
+                      .marks = opts->marks,
+                      .next_flow = (uint64_t)opts->part << 32};
     int code;
 
     memset(ret_drawn, 0, sizeof(*ret_drawn));
@@ -192,7 +219,7 @@ int tl__swim_trace_write(struct tl_json *json, const struct tl_swim_scheds *sche
     if (code == 0)
         code = tl__trace_plan_phases(&t);
     if (code == 0)
-        code = write(&t, opts);
+        code = put(&t, whole);
     for (unsigned v = 0; v < VIEWS; v++) {
         tl__free(t.order[v]);
         tl__free(t.lane[v]);
@@ -205,4 +232,16 @@ int tl__swim_trace_write(struct tl_json *json, const struct tl_swim_scheds *sche
     tl__free(t.fanout_first);
     tl__free(t.fanout);
     return code;
+}
+
+int tl__swim_trace_write(struct tl_json *json, const struct tl_swim_scheds *scheds,
+                         const struct tl_swim_trace_opts *opts, struct tl_swim_drawn *ret_drawn)
+{
+    return write(json, scheds, opts, true, ret_drawn);
+}
+
+int tl__swim_trace_events(struct tl_json *json, const struct tl_swim_scheds *scheds,
+                          const struct tl_swim_trace_opts *opts, struct tl_swim_drawn *ret_drawn)
+{
+    return write(json, scheds, opts, false, ret_drawn);
 }

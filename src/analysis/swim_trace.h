@@ -69,10 +69,20 @@ struct tl_swim_marks {
 struct tl_swim_trace_opts {
     bool overhead;                     /* the counters too, if level and deps.json allow: has_overhead says so */
     const struct tl_swim_marks *marks; /* NULL: none */
+    /* Of one recording among several in a trace. */
+    const char *prefix; /* stands before the name of each process; NULL: none */
+    uint32_t part;      /* which of them: processes and ids are its own */
+    int64_t offset_ps;  /* where its first event stands, >= 0 */
 };
+
+/* Of `part` the number that process 1 to 9 of a recording has in the whole. */
+#define TL_TRACE_PIDS_A_PART 10u
 
 /* Writes one JSON object. 0 or TL_ENOMEM; what goes wrong with the output sticks to `json`. */
 int tl__swim_trace_write(struct tl_json *json, const struct tl_swim_scheds *scheds,
                          const struct tl_swim_trace_opts *opts, struct tl_swim_drawn *ret_drawn);
+/* The events alone, into the array that the caller has begun. */
+int tl__swim_trace_events(struct tl_json *json, const struct tl_swim_scheds *scheds,
+                          const struct tl_swim_trace_opts *opts, struct tl_swim_drawn *ret_drawn);
 
 #endif

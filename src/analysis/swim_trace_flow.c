@@ -150,7 +150,7 @@ static int64_t last_ns(struct span span)
 static void put_end(struct trace *t, enum tl_arrow arrow, bool start, const struct end *e, int64_t ps)
 {
     tl__trace_begin(t, arrow_names[arrow], start ? "s" : "f", e->pid, e->tid);
-    tl__trace_us(t, "ts", ps);
+    tl__trace_ts(t, ps);
     tl__json_key(t->json, "cat");
     tl__json_string(t->json, "flow");
     tl__json_key(t->json, "id");

@@ -30,6 +30,7 @@ struct trace {
     const struct tl_swim_join *join;
     const struct tl_swim_scheds *scheds;
     struct tl_swim_drawn *drawn;
+    const struct tl_swim_trace_opts *opts;
     const struct tl_swim_marks *marks;    /* NULL: none */
     bool marked;                          /* the slice that is being written is */
     uint32_t *order[VIEWS];               /* slices of the view: by core, then by their start there */
@@ -54,6 +55,8 @@ struct span {
 void tl__trace_begin(struct trace *t, const char *name, const char *ph, uint32_t pid, uint32_t tid);
 void tl__trace_end(struct trace *t);
 void tl__trace_us(struct trace *t, const char *key, int64_t ps);
+/* When the event is, in picoseconds since this recording's first. */
+void tl__trace_ts(struct trace *t, int64_t ps);
 void tl__trace_span(struct trace *t, struct span span);
 void tl__trace_process(struct trace *t, uint32_t pid, const char *name);
 void tl__trace_thread(struct trace *t, uint32_t pid, uint32_t tid, const char *name);

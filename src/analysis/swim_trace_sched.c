@@ -145,7 +145,7 @@ static void put_queue_counter(struct trace *t, const struct tl_swim_phase *p)
     if ((p->has & TL_SWIM_HAS_SHARED) == 0 || p->kind == TL_PHASE_RELEASE)
         return;
     tl__trace_begin(t, "shared_ready_queue", "C", PID_SCHED, TID_QUEUE);
-    tl__trace_us(t, "ts", tl__trace_phase_span(t, p).end);
+    tl__trace_ts(t, tl__trace_phase_span(t, p).end);
     tl__json_key(t->json, "cat");
     tl__json_string(t->json, "queue");
     tl__json_key(t->json, "args");
@@ -273,7 +273,7 @@ static void put_state(void *ctx, uint64_t cycles, const struct tl_swim_state *st
         if (c->begun && now[i] == c->last[i])
             continue;
         tl__trace_begin(t, counter_names[i], "C", PID_SCHED, TID_OVERHEAD);
-        tl__trace_us(t, "ts", tl__trace_ps(t, cycles));
+        tl__trace_ts(t, tl__trace_ps(t, cycles));
         tl__json_key(t->json, "cat");
         tl__json_string(t->json, "overhead");
         tl__json_key(t->json, "args");

@@ -44,14 +44,20 @@ uint32_t tl__trace_slice_tid(const struct trace *t, uint32_t slice, enum view vi
     return TID_CORE + LANES_A_CORE * t->join->slices[slice].core + t->lane[view][slice];
 }
 
+/* Numbers of one recording among several do not meet another's; 2^53 is what every reader of JSON keeps. */
+static uint64_t first_id(const struct trace *t)
+{
+    return (uint64_t)t->opts->part << 32;
+}
+
 uint64_t tl__trace_slice_id(const struct trace *t, uint32_t slice, enum view view)
 {
-    return (uint64_t)view * t->join->n_slices + slice;
+    return first_id(t) + (uint64_t)view * t->join->n_slices + slice;
 }
 
 uint64_t tl__trace_phase_id(const struct trace *t, uint32_t phase)
 {
-    return (uint64_t)VIEWS * t->join->n_slices + phase;
+    return first_id(t) + (uint64_t)VIEWS * t->join->n_slices + phase;
 }
 
 /* ---- lanes ---- */

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/rank_axis.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+#define DRIFT_PPM 200u /* that a device's clock may have against its host's, where one anchor has to do */
+
+struct moment {
+    uint64_t host_ns, cycles, error_ns;
+};
+
+/* The surest anchor of each end: the first position of the file, and the others. Number of moments: 0 to 2. */
+static unsigned take_anchors(const struct tl_swimlane *lane, struct moment *m)
+{
+    const struct tl_swim_anchor *best[2] = {NULL, NULL};
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < lane->n_anchors; i++) {
+        const struct tl_swim_anchor *a = &lane->anchors[i];
+        unsigned end = strcmp(a->position, lane->anchors[0].position) != 0;
+
+        if (a->host_after_ns >= a->host_before_ns && a->host_after_ns <= INT64_MAX / 4 &&
+            (best[end] == NULL || a->uncertainty_ns < best[end]->uncertainty_ns))
+            best[end] = a;
+    }
+    for (unsigned i = 0; i < 2; i++)
+        if (best[i] != NULL)
+            m[n++] = (struct moment){best[i]->host_before_ns + (best[i]->host_after_ns - best[i]->host_before_ns) / 2,
+                                     best[i]->device_cycles, best[i]->uncertainty_ns};
+    return n;
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static uint64_t ns_of(uint64_t cycles, uint64_t freq_hz)
+{
+    return (uint64_t)((unsigned __int128)cycles * NS_PER_S / (freq_hz != 0 ? freq_hz : 1));
+}
+
+/* What both anchors say of the rate, if that is more than they may be off. */
+static void mend_rate(struct tl_swim_clock *clock, const struct moment *m)
+{
+    uint64_t host = m[1].host_ns - m[0].host_ns, cycles = m[1].cycles - m[0].cycles;
+
+    if (m[1].host_ns <= m[0].host_ns || m[1].cycles <= m[0].cycles ||
+        apart(host, ns_of(cycles, clock->freq_hz)) <= m[0].error_ns + m[1].error_ns)
+        return;
+    clock->freq_hz = (uint64_t)(((unsigned __int128)cycles * NS_PER_S + host / 2) / host);
+}
+
+static int64_t host_of(const struct tl_swim_clock *clock, const struct moment *m, uint64_t cycles)
+{
+    uint64_t way = ns_of(apart(cycles, m->cycles), clock->freq_hz);
+    int64_t ns = way > INT64_MAX / 4 ? INT64_MAX / 4 : (int64_t)way;
+
+    return (int64_t)m->host_ns + (cycles >= m->cycles ? ns : -ns);
+}
+
+static void by_anchors(const struct tl_swimlane *lane, struct tl_swim_clock *clock, struct tl_rank_place *p)
+{
+    struct moment m[2];
+    unsigned n = take_anchors(lane, m);
+
+    if (n == 0 || clock->freq_hz == 0)
+        return;
+    if (n == 2)
+        mend_rate(clock, m);
+    p->anchored = true;
+    p->begin_ns = host_of(clock, &m[0], clock->origin_cycles) + clock->first_ps / 1000;
+    p->error_ns = n == 2 && m[1].error_ns > m[0].error_ns ? m[1].error_ns : m[0].error_ns;
+    p->error_ns += (NS_PER_S + clock->freq_hz - 1) / clock->freq_hz; /* no stamp is finer than a cycle */
+    if (n == 1)
+        p->error_ns += ns_of(apart(clock->origin_cycles, m[0].cycles), clock->freq_hz) / 1000000 * DRIFT_PPM;
+}
+
+void tl__rank_place(const struct tl_swimlane *lane, struct tl_swim_clock *clock, const struct tl_rank_clock *rank_clock,
+                    bool alone, struct tl_rank_place *p)
+{
+    p->anchored = p->known = false;
+    p->begin_ns = p->offset_ps = 0;
+    p->error_ns = 0;
+    p->method = rank_clock != NULL ? rank_clock->method : TL_CLOCK_UNKNOWN;
+    p->why[0] = '\0';
+    by_anchors(lane, clock, p);
+    if (!p->anchored) {
+        (void)snprintf(p->why, sizeof(p->why), "its recording has no clock anchor");
+    } else if (alone) {
+        p->known = true;
+    } else if (rank_clock == NULL) {
+        (void)snprintf(p->why, sizeof(p->why), "it has no " TL_RANK_CLOCK_NAME);
+    } else if (p->method == TL_CLOCK_UNKNOWN) {
+        (void)snprintf(p->why, sizeof(p->why), "%s",
+                       rank_clock->reason[0] != '\0' ? rank_clock->reason : "not measured");
+    } else {
+        p->known = true;
+        p->begin_ns -= rank_clock->offset_ns;
+        p->error_ns += rank_clock->error_ns;
+    }
+}
+
+/* Whether two have times of one clock. */
+static bool comparable(const struct tl_rank_place *a, const struct tl_rank_place *b)
+{
+    return a == b || (a->known && b->known) ||
+           (!a->known && !b->known && a->rank == b->rank && a->anchored && b->anchored);
+}
+
+/* At most a quarter of what 64 bits hold, 26 days: the recording's own times come on top. */
+static int64_t ps_between(int64_t from_ns, int64_t to_ns)
+{
+    int64_t ns = to_ns - from_ns;
+
+    return ns > INT64_MAX / 4000 ? INT64_MAX / 4 : ns * 1000;
+}
+
+void tl__rank_axes(struct tl_rank_place *places, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t first = places[i].begin_ns;
+
+        for (uint32_t k = 0; k < n; k++)
+            if (comparable(&places[i], &places[k]) && places[k].begin_ns < first)
+                first = places[k].begin_ns;
+        places[i].offset_ps = ps_between(first, places[i].begin_ns);
+    }
+}
+
+/* "1.600 ms" */
+static const char *time_text(uint64_t ns, char *to, size_t size)
+{
+    if (ns < 1000000)
+        (void)snprintf(to, size, "%.3f us", (double)ns / 1e3);
+    else if (ns < NS_PER_S)
+        (void)snprintf(to, size, "%.3f ms", (double)ns / 1e6);
+    else
+        (void)snprintf(to, size, "%.6f s", (double)ns / 1e9);
+    return to;
+}
+
+void tl__rank_order_text(const struct tl_rank_place *a, const struct tl_rank_place *b, char *to)
+{
+    char between[40], bar[40];
+    uint64_t ns, error = a->error_ns + b->error_ns;
+    bool later = b->begin_ns >= a->begin_ns;
+
+    if (!a->known || !b->known) {
+        (void)snprintf(to, TL_RANK_ORDER_BYTES,
+                       "order of rank %" PRIu32 " and rank %" PRIu32 " not known: their clocks are not", a->rank,
+                       b->rank);
+        return;
+    }
+    ns = later ? (uint64_t)(b->begin_ns - a->begin_ns) : (uint64_t)(a->begin_ns - b->begin_ns);
+    (void)time_text(ns, between, sizeof(between));
+    (void)time_text(error, bar, sizeof(bar));
+    if (ns > error)
+        (void)snprintf(to, TL_RANK_ORDER_BYTES, "rank %" PRIu32 " began %s %s rank %" PRIu32 " (+-%s)", b->rank,
+                       between, later ? "after" : "before", a->rank, bar);
+    else
+        (void)snprintf(to, TL_RANK_ORDER_BYTES,
+                       "order of rank %" PRIu32 " and rank %" PRIu32 " not known: %s apart, error %s", a->rank, b->rank,
+                       between, bar);
+}
