@@ -13,6 +13,7 @@
 
 struct critical_path {
     const char *word, *report, *trace;
+    struct tl_rank_pick which;
     bool json, report_given;
     bool reported; /* the report is there */
     struct tl_swim_opened opened;
@@ -34,6 +35,7 @@ static int parse(struct critical_path *c, int argc, char **argv)
          .target = &c->trace,
          .value = "FILE",
          .help = "the trace of `tasklens swimlane` too, with both paths as lanes above the others"},
+        TL_RANK_PICK_OPTIONS(&c->which),
         {.name = "json",
          .kind = TL_OPT_FLAG,
          .target = &c->json,
@@ -166,11 +168,13 @@ static int answer(struct critical_path *c)
 static int run(int argc, char **argv)
 {
     struct critical_path c = {0};
-    int code = parse(&c, argc, argv);
+    int code;
 
+    c.which = (struct tl_rank_pick)TL_RANK_PICK_INIT;
+    code = parse(&c, argc, argv);
     if (code != TL_OPTS_GO_ON)
         return code;
-    code = tl__swim_open(NAME, c.word, true, &c.opened);
+    code = tl__swim_open(NAME, c.word, true, &c.which, &c.opened);
     if (code == 0)
         code = answer(&c);
     tl__path_run_fini(&c.run);

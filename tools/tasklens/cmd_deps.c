@@ -20,6 +20,7 @@ struct command {
     int engine;
     int format; /* position in formats */
     const char *kernel, *tensor, *word;
+    struct tl_rank_pick which;
     uint64_t task_id, ends[2];
     unsigned n_ends; /* of the path, given */
     bool by_task, json, up_given, down_given, engine_given;
@@ -129,6 +130,7 @@ static int parse(struct command *c, int argc, char **argv)
          .max = UINT32_MAX,
          .value = "N",
          .help = "lines of a list, 40 if not said; 0: all"},
+        TL_RANK_PICK_OPTIONS(&c->which),
         {.name = "json", .kind = TL_OPT_FLAG, .target = &c->json, .help = "for machines: the same, and all of it"},
         {.name = "format",
          .kind = TL_OPT_CHOICE,
@@ -354,10 +356,12 @@ static int put_answer(const struct command *c)
 
 static int run(int argc, char **argv)
 {
-    static const struct tl_artifact artifact = {TL_DEPS_NAME, "--enable-dep-gen"};
     struct command c = {0};
-    int code = parse(&c, argc, argv);
+    const struct tl_artifact artifact = {TL_DEPS_NAME, "--enable-dep-gen", &c.which};
+    int code;
 
+    c.which = (struct tl_rank_pick)TL_RANK_PICK_INIT;
+    code = parse(&c, argc, argv);
     if (code != TL_OPTS_GO_ON)
         return code;
     code = tl__find_recording(NAME, c.word, &artifact, &c.found);

@@ -30,6 +30,7 @@ struct dump {
     int export_form;
     bool export, json, verify, no_values;
     const char *word; /* as given; NULL: none */
+    struct tl_rank_pick which;
     /* What was opened. */
     struct tl_found found;
     struct tl_recording *recording;
@@ -116,6 +117,7 @@ static int parse(struct dump *d, int argc, char **argv)
          .given = &d->export,
          .value = "txt|npy",
          .help = "write what is picked, a file each, to txt/ or npy/ in the recording;\ntxt if not said"},
+        TL_RANK_PICK_OPTIONS(&d->which),
         {.name = "json", .kind = TL_OPT_FLAG, .target = &d->json, .help = "for machines: the list or the verification"},
         {.name = "verify",
          .kind = TL_OPT_FLAG,
@@ -368,10 +370,12 @@ static int answer(struct dump *d)
 
 static int run(int argc, char **argv)
 {
-    static const struct tl_artifact artifact = {TL_DUMP_MANIFEST_NAME, "--dump-args 2"};
     struct dump d = {.filter = TL_DUMP_FILTER_INIT};
-    int code = parse(&d, argc, argv);
+    const struct tl_artifact artifact = {TL_DUMP_MANIFEST_NAME, "--dump-args 2", &d.which};
+    int code;
 
+    d.which = (struct tl_rank_pick)TL_RANK_PICK_INIT;
+    code = parse(&d, argc, argv);
     if (code != TL_OPTS_GO_ON)
         return code;
     code = tl__find_recording(NAME, d.word, &artifact, &d.found);

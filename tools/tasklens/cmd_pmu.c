@@ -13,6 +13,7 @@
 
 struct pmu {
     const char *word; /* as given; NULL: none */
+    struct tl_rank_pick which;
     const char *column;
     bool json;
     /* What was opened. */
@@ -32,6 +33,7 @@ static int parse(struct pmu *p, int argc, char **argv)
          .target = &p->column,
          .value = "NAME|all",
          .help = "this one counter by kernel, or each of them"},
+        TL_RANK_PICK_OPTIONS(&p->which),
         {.name = "json", .kind = TL_OPT_FLAG, .target = &p->json, .help = "for machines"},
     };
     const struct tl_opts opts = {
@@ -158,10 +160,12 @@ static int answer(struct pmu *p)
 
 static int run(int argc, char **argv)
 {
-    static const struct tl_artifact artifact = {TL_PMU_NAME, "--enable-pmu"};
     static struct pmu p; /* its meta is too large for a stack */
-    int code = parse(&p, argc, argv);
+    const struct tl_artifact artifact = {TL_PMU_NAME, "--enable-pmu", &p.which};
+    int code;
 
+    p.which = (struct tl_rank_pick)TL_RANK_PICK_INIT;
+    code = parse(&p, argc, argv);
     if (code != TL_OPTS_GO_ON)
         return code;
     code = tl__find_recording(NAME, p.word, &artifact, &p.found);

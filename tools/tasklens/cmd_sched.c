@@ -45,9 +45,11 @@ static int run(int argc, char **argv)
     static struct tl_swim_opened opened;
     static struct tl_sched sched;
     struct tl_error error = {0};
+    struct tl_rank_pick which = TL_RANK_PICK_INIT;
     const char *word = NULL;
     bool json = false;
     const struct tl_opt table[] = {
+        TL_RANK_PICK_OPTIONS(&which),
         {.name = "json", .kind = TL_OPT_FLAG, .target = &json, .help = "for machines: the same six parts"},
     };
     const struct tl_opts opts = {
@@ -67,7 +69,7 @@ static int run(int argc, char **argv)
 
     if (code != TL_OPTS_GO_ON)
         return code;
-    code = tl__swim_open(NAME, words > 0 ? word : NULL, false, &opened);
+    code = tl__swim_open(NAME, words > 0 ? word : NULL, false, &which, &opened);
     if (code == 0 && tl__sched_make(&opened.join, &sched, &error) < 0)
         code = tl__cmd_fail(NAME, "%s: %s", opened.found.path, error.msg);
     else if (code == 0)

@@ -15,7 +15,8 @@
 
 struct scope {
     const char *word; /* as given; NULL: none */
-    const char *out;  /* file of the page; NULL: in the recording */
+    struct tl_rank_pick which;
+    const char *out; /* file of the page; NULL: in the recording */
     int64_t sites;
     bool json, html, out_given;
 };
@@ -40,6 +41,7 @@ static int parse(struct scope *s, int argc, char **argv)
          .max = INT32_MAX,
          .value = "N",
          .help = "lines of the list of sites, 20 if not said"},
+        TL_RANK_PICK_OPTIONS(&s->which),
         {.name = "json", .kind = TL_OPT_FLAG, .target = &s->json, .help = "for machines: every ring, site and scope"},
     };
     const struct tl_opts opts = {
@@ -178,11 +180,13 @@ static int open_and_show(const struct scope *s, const char *dir)
 
 static int run(int argc, char **argv)
 {
-    const struct tl_artifact artifact = {TL_SCOPE_NAME, "--enable-scope-stats"};
     struct scope s = {.sites = TL_SCOPE_SITES_SHOWN};
     struct tl_found found;
-    int code = parse(&s, argc, argv);
+    const struct tl_artifact artifact = {TL_SCOPE_NAME, "--enable-scope-stats", &s.which};
+    int code;
 
+    s.which = (struct tl_rank_pick)TL_RANK_PICK_INIT;
+    code = parse(&s, argc, argv);
     if (code != TL_OPTS_GO_ON)
         return code;
     code = tl__find_recording(COMMAND, s.word, &artifact, &found);

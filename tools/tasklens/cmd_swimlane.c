@@ -9,12 +9,14 @@
 #include "cmd.h"
 #include "find.h"
 #include "opts.h"
+#include "swimlane_ranks.h"
 
 #define NAME "swimlane"
 #define PATH_BYTES 4200
 
 struct swimlane {
     const char *word, *out, *names_file; /* as given; NULL: not */
+    struct tl_rank_pick which;
     bool overhead, json;
     struct tl_found found;
     /* What was read. */
@@ -48,6 +50,7 @@ static int parse(struct swimlane *s, int argc, char **argv)
          .target = &s->names_file,
          .value = "FILE",
          .help = "the kernels' names; the one name_map_*.json in DIR if not said"},
+        TL_RANK_PICK_OPTIONS(&s->which),
         {.name = "json", .kind = TL_OPT_FLAG, .target = &s->json, .help = "the summary for machines"},
     };
     const struct tl_opts opts = {
@@ -56,7 +59,9 @@ static int parse(struct swimlane *s, int argc, char **argv)
         .about = "Writes what a run with --enable-chip-swimlane recorded as a trace for https://ui.perfetto.dev or\n"
                  "chrome://tracing: tasks on cores, dispatch and finish, scheduler phases, submits; with the graph of\n"
                  "--enable-dep-gen, kernels and arrows too. DIR is the run's directory or " TL_SWIMLANE_NAME
-                 ";\nwithout it, the newest in outputs/.",
+                 ";\nwithout it, the newest in outputs/. The root of a distributed run (rank<R>/d<K>/): all ranks in "
+                 "one trace,\n"
+                 "on one axis of time.",
         .table = table,
         .count = sizeof(table) / sizeof(table[0]),
         .max_words = 1,
@@ -201,14 +206,35 @@ static int report(const struct swimlane *s)
     return tl__cmd_finish(NAME);
 }
 
+/* DIR is the root of several ranks, and none of them is picked: all of them. False: it is not so. */
+static bool all_ranks(const struct swimlane *s, int *ret_code)
+{
+    const struct tl_swimlane_ranks_opts opts = {.out = s->out, .overhead = s->overhead, .json = s->json};
+    struct tl_rank_leaves leaves;
+    bool so;
+
+    if (s->word == NULL || s->which.rank >= 0 || s->which.dispatch >= 0)
+        return false;
+    *ret_code = tl__rank_leaves(NAME, s->word, &leaves);
+    so = *ret_code != 0 || leaves.count > 0;
+    if (so && *ret_code == 0)
+        *ret_code = tl__swimlane_ranks(NAME, &leaves, &opts);
+    tl__rank_leaves_fini(&leaves);
+    return so;
+}
+
 static int run(int argc, char **argv)
 {
-    static const struct tl_artifact artifact = {TL_SWIMLANE_NAME, "--enable-chip-swimlane"};
     static struct swimlane s;
     struct tl_error error = {0};
-    int code = parse(&s, argc, argv);
+    const struct tl_artifact artifact = {TL_SWIMLANE_NAME, "--enable-chip-swimlane", &s.which};
+    int code;
 
+    s.which = (struct tl_rank_pick)TL_RANK_PICK_INIT;
+    code = parse(&s, argc, argv);
     if (code != TL_OPTS_GO_ON)
+        return code;
+    if (all_ranks(&s, &code))
         return code;
     code = tl__find_recording(NAME, s.word, &artifact, &s.found);
     if (code != 0)

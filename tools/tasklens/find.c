@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "cmd.h"
+#include "rank_leaves.h"
 
 #define OUTPUTS "outputs"
 #define MAX_DEPTH 6 /* outputs/run/rank0/d0/args_dump, and one to spare */
@@ -160,6 +161,41 @@ static int take(struct search *s, size_t prefix, struct tl_found *found)
     return 0;
 }
 
+/* Whether a recording is of the rank and dispatch that are asked for. */
+static bool picked(const struct tl_rank_pick *pick, const char *dir)
+{
+    uint32_t rank, dispatch;
+    size_t bytes;
+
+    return pick == NULL || (pick->rank < 0 && pick->dispatch < 0) ||
+           (tl__rank_leaf_of(dir, &rank, &dispatch, &bytes) && (pick->rank < 0 || pick->rank == (int64_t)rank) &&
+            (pick->dispatch < 0 || pick->dispatch == (int64_t)dispatch));
+}
+
+/* Leaves only those. An exit code where none is left. */
+static int pick_leaves(const char *command, const char *root, struct search *s)
+{
+    const struct tl_rank_pick *pick = s->what->pick;
+    size_t kept = 0;
+    char rank[40] = "", dispatch[40] = "";
+
+    for (size_t i = 0; i < s->count; i++) {
+        if (picked(pick, s->list[i].dir))
+            s->list[kept++] = s->list[i];
+        else
+            free(s->list[i].dir);
+    }
+    s->count = kept;
+    if (kept > 0)
+        return 0;
+    if (pick->rank >= 0)
+        (void)snprintf(rank, sizeof(rank), " of rank %lld", (long long)pick->rank);
+    if (pick->dispatch >= 0)
+        (void)snprintf(dispatch, sizeof(dispatch), ", dispatch %lld", (long long)pick->dispatch);
+    return tl__cmd_fail(command, "%s: no %s%s%s in it; without --rank and --dispatch all that is there is listed", root,
+                        s->what->file, rank, dispatch);
+}
+
 static int nothing(const char *command, const char *word, const struct search *s)
 {
     if (s->journal != NULL)
@@ -184,6 +220,8 @@ static int search(const char *command, const char *word, struct search *s, struc
         return tl__cmd_fail(command, "out of memory");
     if (s->count == 0)
         return nothing(command, word, s);
+    if (pick_leaves(command, root, s) != 0)
+        return TL_EXIT_USAGE;
     qsort(s->list, s->count, sizeof(*s->list), newer);
     /* In a folder of runs, only those of the same run are "others"; in a run's own directory, all. */
     prefix = strcmp(root, OUTPUTS) == 0 || strcmp(root, OUTPUTS "/") == 0 ? run_prefix(root, s->list[0].dir) : 0;
@@ -226,6 +264,30 @@ int tl__find_recording(const char *command, const char *word, const struct tl_ar
     return code;
 }
 
+/* In a tree of ranks: all of its dispatches, as a table. False: it is none. */
+static bool mention_ranks(const char *command, const struct tl_found *found)
+{
+    struct tl_rank_leaves leaves;
+    uint32_t rank, dispatch;
+    size_t bytes;
+    char *root;
+
+    if (!tl__rank_leaf_of(found->path, &rank, &dispatch, &bytes))
+        return false;
+    root = bytes > 0 ? strndup(found->path, bytes) : strdup(".");
+    if (root == NULL || tl__rank_leaves(command, root, &leaves) != 0) {
+        free(root);
+        return false;
+    }
+    fprintf(stderr,
+            "tasklens %s: opening the newest, rank %u, dispatch %u; --rank and --dispatch open another of %s:\n",
+            command, rank, dispatch, root);
+    tl__rank_leaves_table(stderr, &leaves);
+    tl__rank_leaves_fini(&leaves);
+    free(root);
+    return true;
+}
+
 void tl__found_mention(const char *command, const struct tl_found *found)
 {
     const size_t shown = 20;
@@ -233,7 +295,7 @@ void tl__found_mention(const char *command, const struct tl_found *found)
     if (found->cut_short != NULL)
         fprintf(stderr, "tasklens %s: a newer run in %s was cut short or is not over; `tasklens recover %s`\n", command,
                 found->cut_short, found->cut_short);
-    if (found->other_count == 0)
+    if (found->other_count == 0 || mention_ranks(command, found))
         return;
     fprintf(stderr, "tasklens %s: opening the newest, %s; also here:", command, found->path);
     for (size_t i = 0; i < found->other_count && i < shown; i++)

@@ -7,11 +7,34 @@
 #define TL_TOOLS_FIND_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/* Of a tree of ranks, which dispatch; -1: whichever. */
+struct tl_rank_pick {
+    int64_t rank, dispatch;
+};
+#define TL_RANK_PICK_INIT                                                                                              \
+    {                                                                                                                  \
+        .rank = -1, .dispatch = -1                                                                                     \
+    }
+/* The rows of a viewer's options for it. */
+#define TL_RANK_PICK_OPTIONS(pick)                                                                                     \
+    {.name = "rank",                                                                                                   \
+     .kind = TL_OPT_NUMBER,                                                                                            \
+     .target = &(pick)->rank,                                                                                          \
+     .value = "R",                                                                                                     \
+     .help = "of a tree of ranks, rank R",                                                                             \
+     .max = 1 << 20},                                                                                                  \
+    {                                                                                                                  \
+        .name = "dispatch", .kind = TL_OPT_NUMBER, .target = &(pick)->dispatch, .value = "K",                          \
+        .help = "and of it dispatch K", .max = 1 << 30                                                                 \
+    }
 
 /* What a viewer opens. */
 struct tl_artifact {
-    const char *file; /* its name: "args_dump.json" */
-    const char *flag; /* of `tasklens run`, that makes it: "--dump-args 2" */
+    const char *file;                /* its name: "args_dump.json" */
+    const char *flag;                /* of `tasklens run`, that makes it: "--dump-args 2" */
+    const struct tl_rank_pick *pick; /* NULL: whichever */
 };
 
 struct tl_found {

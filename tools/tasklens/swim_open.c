@@ -59,9 +59,10 @@ static void read_names(const char *command, struct tl_swim_opened *o)
         fprintf(stderr, "tasklens %s: without kernel names: %s\n", command, error.msg);
 }
 
-int tl__swim_open(const char *command, const char *word, bool needs_deps, struct tl_swim_opened *ret_opened)
+int tl__swim_open(const char *command, const char *word, bool needs_deps, const struct tl_rank_pick *pick,
+                  struct tl_swim_opened *ret_opened)
 {
-    static const struct tl_artifact artifact = {TL_SWIMLANE_NAME, "--enable-chip-swimlane"};
+    const struct tl_artifact artifact = {TL_SWIMLANE_NAME, "--enable-chip-swimlane", pick};
     struct tl_swim_opened *o = ret_opened;
     struct tl_error error = {0};
     int code;

@@ -20,10 +20,11 @@ struct tl_swim_opened {
 /*
  * Finds the recording, reads chip_swimlane_records.json and, where they are, deps.json and the name map, and joins
  * them. 0, or the exit code after one line on stderr in the name of `command`; with `needs_deps` that is also so
- * without deps.json. A name map that cannot be used is one line on stderr, and no names. End with tl__swim_close in any
- * case.
+ * without deps.json. `pick` NULL: whichever rank. A name map that cannot be used is one line on stderr, and no names.
+ * End with tl__swim_close in any case.
  */
-int tl__swim_open(const char *command, const char *word, bool needs_deps, struct tl_swim_opened *ret_opened);
+int tl__swim_open(const char *command, const char *word, bool needs_deps, const struct tl_rank_pick *pick,
+                  struct tl_swim_opened *ret_opened);
 void tl__swim_close(struct tl_swim_opened *opened);
 
 #endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rank_leaves.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/table.h"
+#include "artifact/dfx_meta.h"
+#include "cmd.h"
+
+#define PATH_BYTES 4200
+
+/* "rank12" after `word`: 12. */
+static bool numbered(const char *name, const char *word, uint32_t *ret_number)
+{
+    size_t n = strlen(word);
+    char *end;
+    unsigned long value;
+
+    if (strncmp(name, word, n) != 0 || name[n] < '0' || name[n] > '9')
+        return false;
+    value = strtoul(name + n, &end, 10);
+    *ret_number = (uint32_t)value;
+    return *end == '\0' && value < TL_MAX_RANKS * UINT64_C(1000) && (name[n] != '0' || name[n + 1] == '\0');
+}
+
+/* ---- reading the tree ---- */
+
+static struct tl_rank_leaf *add(struct tl_rank_leaves *l, const char *path)
+{
+    struct tl_rank_leaf *grown = realloc(l->list, (l->count + 1) * sizeof(*grown));
+
+    if (grown == NULL)
+        return NULL;
+    l->list = grown;
+    memset(&grown[l->count], 0, sizeof(*grown));
+    grown[l->count].path = strdup(path);
+    return grown[l->count].path != NULL ? &grown[l->count++] : NULL;
+}
+
+static int read_leaf(const char *command, struct tl_rank_leaves *l, const char *path, uint32_t rank, uint32_t dispatch)
+{
+    struct tl_rank_leaf *leaf = add(l, path);
+    struct tl_error err;
+    int code;
+
+    if (leaf == NULL)
+        return tl__cmd_fail(command, "out of memory");
+    leaf->rank = rank;
+    leaf->dispatch = dispatch;
+    code = tl__dispatch_read(path, &leaf->program, &err);
+    leaf->has_program = code == 0;
+    if (code != 0 && code != TL_ENOENT)
+        return tl__cmd_fail(command, "%s", err.msg);
+    if (leaf->has_program && leaf->program.ranks > l->ranks)
+        l->ranks = leaf->program.ranks;
+    return 0;
+}
+
+static int read_rank(const char *command, struct tl_rank_leaves *l, const char *dir, uint32_t rank)
+{
+    DIR *d = opendir(dir);
+    const struct dirent *entry;
+    int code = 0;
+
+    if (rank >= l->ranks && rank < TL_MAX_RANKS)
+        l->ranks = rank + 1;
+    while (d != NULL && code == 0 && (entry = readdir(d)) != NULL) {
+        char path[PATH_BYTES];
+        uint32_t dispatch;
+        struct stat st;
+
+        if (!numbered(entry->d_name, "d", &dispatch) ||
+            (size_t)snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) >= sizeof(path) || stat(path, &st) != 0 ||
+            !S_ISDIR(st.st_mode))
+            continue;
+        code = read_leaf(command, l, path, rank, dispatch);
+    }
+    if (d != NULL)
+        (void)closedir(d);
+    return code;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct tl_rank_leaf *x = a, *y = b;
+
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->dispatch < y->dispatch ? -1 : x->dispatch > y->dispatch;
+}
+
+int tl__rank_leaves(const char *command, const char *root, struct tl_rank_leaves *l)
+{
+    DIR *d = opendir(root);
+    const struct dirent *entry;
+    int code = 0;
+
+    memset(l, 0, sizeof(*l));
+    l->root = strdup(root);
+    if (l->root == NULL)
+        code = tl__cmd_fail(command, "out of memory");
+    for (size_t n = code == 0 ? strlen(l->root) : 0; n > 1 && l->root[n - 1] == '/'; n--)
+        l->root[n - 1] = '\0';
+    while (d != NULL && code == 0 && (entry = readdir(d)) != NULL) {
+        char path[PATH_BYTES];
+        uint32_t rank;
+
+        if (numbered(entry->d_name, "rank", &rank) &&
+            (size_t)snprintf(path, sizeof(path), "%s/%s", l->root, entry->d_name) < sizeof(path))
+            code = read_rank(command, l, path, rank);
+    }
+    if (d != NULL)
+        (void)closedir(d);
+    if (l->count > 0)
+        qsort(l->list, l->count, sizeof(*l->list), by_number);
+    return code;
+}
+
+void tl__rank_leaves_fini(struct tl_rank_leaves *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        free(l->list[i].path);
+    free(l->list);
+    free(l->root);
+    memset(l, 0, sizeof(*l));
+}
+
+bool tl__rank_leaf_of(const char *path, uint32_t *ret_rank, uint32_t *ret_dispatch, size_t *ret_root_bytes)
+{
+    const char *last = NULL;
+
+    for (const char *at = path; at != NULL; at = strchr(at, '/') != NULL ? strchr(at, '/') + 1 : NULL) {
+        char word[2][24] = {"", ""};
+        const char *slash = strchr(at, '/');
+        size_t n = slash != NULL ? strcspn(slash + 1, "/") : 0;
+
+        if (slash == NULL || (size_t)(slash - at) >= sizeof(word[0]) || n >= sizeof(word[0]))
+            continue;
+        memcpy(word[0], at, (size_t)(slash - at));
+        memcpy(word[1], slash + 1, n);
+        if (numbered(word[0], "rank", ret_rank) && numbered(word[1], "d", ret_dispatch))
+            last = at;
+        if (last == at)
+            break; /* the outermost: nothing of ours lies deeper */
+    }
+    if (last == NULL)
+        return false;
+    *ret_root_bytes = last > path ? (size_t)(last - path) - 1 : 0;
+    return true;
+}
+
+/* ---- showing it ---- */
+
+static const struct {
+    const char *file, *word;
+} kinds[] = {
+    {"args_dump/args_dump.json", "dump"},
+    {"chip_swimlane_records.json", "swimlane"},
+    {"deps.json", "deps"},
+    {"pmu.csv", "pmu"},
+    {"scope_stats/scope_stats.jsonl", "scope"},
+};
+
+static bool has(const struct tl_rank_leaf *leaf, const char *file)
+{
+    char path[PATH_BYTES];
+
+    return (size_t)snprintf(path, sizeof(path), "%s/%s", leaf->path, file) < sizeof(path) && access(path, F_OK) == 0;
+}
+
+static void put_row(void *ctx, uint64_t number, struct tl_row *row)
+{
+    const struct tl_rank_leaves *l = ctx;
+    const struct tl_rank_leaf *leaf = &l->list[number];
+    struct tl_meta *meta = calloc(1, sizeof(*meta));
+    bool ended = meta != NULL && tl__meta_read(leaf->path, meta, NULL) == 0, first = true;
+
+    tl__put_u64(&row->text, leaf->rank);
+    tl__cell_end(row);
+    tl__put_u64(&row->text, leaf->dispatch);
+    tl__cell_end(row);
+    tl__put_str(&row->text, leaf->has_program ? leaf->program.program : ended ? meta->program : "?");
+    tl__cell_end(row);
+    if (ended)
+        tl__put_u64(&row->text, meta->tasks);
+    tl__cell_end(row);
+    if (ended)
+        tl__put_format(&row->text, "%.3f ms", (double)meta->wall_ns / 1e6);
+    tl__cell_end(row);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (has(leaf, kinds[i].file)) {
+            tl__put_format(&row->text, "%s%s", first ? "" : " ", kinds[i].word);
+            first = false;
+        }
+    tl__cell_end(row);
+    if (has(leaf, "run.journal"))
+        tl__put_format(&row->text, "cut short, or not over: tasklens recover %s", leaf->path);
+    else
+        tl__put_str(&row->text, ended ? meta->status : first ? "nothing recorded" : "not known");
+    tl__cell_end(row);
+    free(meta);
+}
+
+static int to_file(void *ctx, const char *bytes, size_t n)
+{
+    return fwrite(bytes, 1, n, ctx) == n ? 0 : TL_EIO;
+}
+
+void tl__rank_leaves_table(FILE *out, const struct tl_rank_leaves *l)
+{
+    static const struct tl_column columns[] = {
+        {"rank", true, false}, {"dispatch", true, false},  {"program", false, false}, {"tasks", true, false},
+        {"wall", true, false}, {"recorded", false, false}, {"status", false, false}};
+    struct tl_page page;
+
+    tl__page_init(&page, to_file, out);
+    (void)tl__table_put(&page, columns, sizeof(columns) / sizeof(columns[0]), l->count, put_row, (void *)(uintptr_t)l);
+    (void)tl__page_end(&page);
+    tl__page_fini(&page);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dispatches of a distributed run as a viewer meets them: ROOT/rank<R>/d<K>/ on the disk. */
+#ifndef TL_TOOLS_RANK_LEAVES_H
+#define TL_TOOLS_RANK_LEAVES_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "artifact/dispatch.h"
+
+struct tl_rank_leaf {
+    char *path;
+    uint32_t rank, dispatch;
+    bool has_program;
+    struct tl_dispatch program; /* if it has one */
+};
+
+struct tl_rank_leaves {
+    char *root;
+    struct tl_rank_leaf *list; /* by rank, then by dispatch */
+    size_t count;
+    uint32_t ranks; /* of the run, as the dispatches say; or as there are directories */
+};
+
+/* What lies below `root`; count 0: it is no such root. 0, or an exit code after a line on stderr in the name of
+ * `command`: out of memory, a dispatch_program.json that cannot be read. End with tl__rank_leaves_fini. */
+int tl__rank_leaves(const char *command, const char *root, struct tl_rank_leaves *ret_leaves);
+void tl__rank_leaves_fini(struct tl_rank_leaves *leaves);
+/* Which rank and dispatch a path below a root belongs to; *ret_root_bytes: the root's part of it, without the slash.
+ * False: none. */
+bool tl__rank_leaf_of(const char *path, uint32_t *ret_rank, uint32_t *ret_dispatch, size_t *ret_root_bytes);
+/* A line a dispatch: what ran, how long, what is recorded, how it ended. */
+void tl__rank_leaves_table(FILE *out, const struct tl_rank_leaves *leaves);
+
+#endif

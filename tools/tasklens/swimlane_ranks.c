@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two passes over the leaves: where each stands, which only all together can say; then their events, one by one. */
+#include "swimlane_ranks.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/rank_axis.h"
+#include "analysis/swim_trace.h"
+#include "analysis/table.h"
+#include "artifact/file_out.h"
+#include "cmd.h"
+#include "swim_open.h"
+
+#define PATH_BYTES 4200
+
+/* What came of a leaf. */
+struct part {
+    uint32_t tasks;
+    int64_t wall_ps;
+};
+
+struct merge {
+    const char *command;
+    const struct tl_rank_leaves *leaves;
+    const struct tl_swimlane_ranks_opts *opts;
+    struct part *parts;
+    struct tl_rank_place *places;
+    struct tl_swim_drawn drawn; /* sums */
+    char trace[PATH_BYTES];
+};
+
+/* ---- whether all are there ---- */
+
+static bool is_there(const char *dir, const char *name)
+{
+    char path[PATH_BYTES];
+
+    return (size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) < sizeof(path) && access(path, F_OK) == 0;
+}
+
+static int check_whole(const struct merge *m)
+{
+    const struct tl_rank_leaves *l = m->leaves;
+
+    for (uint32_t r = 0; r < l->ranks; r++) {
+        char dir[24];
+
+        (void)snprintf(dir, sizeof(dir), "rank%" PRIu32, r);
+        if (!is_there(l->root, dir))
+            return tl__cmd_fail(m->command,
+                                "rank %" PRIu32 " of %" PRIu32 " is missing: no %s/%s; bring its directory here, or "
+                                "name one dispatch to see it alone: tasklens %s %s",
+                                r, l->ranks, l->root, dir, m->command, l->list[0].path);
+    }
+    for (size_t i = 0; i < l->count; i++) {
+        const struct tl_rank_leaf *leaf = &l->list[i];
+
+        if (is_there(leaf->path, TL_SWIMLANE_NAME))
+            continue;
+        if (is_there(leaf->path, "run.journal"))
+            return tl__cmd_fail(m->command,
+                                "rank %" PRIu32 " has no " TL_SWIMLANE_NAME " in %s: its run was cut short or is not "
+                                "over; `tasklens recover %s` rebuilds it",
+                                leaf->rank, leaf->path, leaf->path);
+        return tl__cmd_fail(m->command,
+                            "rank %" PRIu32 " has no " TL_SWIMLANE_NAME " in %s; run every rank with "
+                            "--enable-chip-swimlane",
+                            leaf->rank, leaf->path);
+    }
+    return 0;
+}
+
+/* ---- where each stands ---- */
+
+/* 0 with or without a clock.json; an exit code if it cannot be read. */
+static int read_clock(const struct merge *m, uint32_t rank, struct tl_rank_clock *room,
+                      const struct tl_rank_clock **ret_clock)
+{
+    char dir[PATH_BYTES];
+    struct tl_error err;
+    int code;
+
+    (void)snprintf(dir, sizeof(dir), "%s/rank%" PRIu32, m->leaves->root, rank);
+    code = tl__rank_clock_read(dir, room, &err);
+    *ret_clock = code == 0 ? room : NULL;
+    return code == 0 || code == TL_ENOENT ? 0 : tl__cmd_fail(m->command, "%s", err.msg);
+}
+
+static bool alone(const struct merge *m)
+{
+    return m->leaves->list[0].rank == m->leaves->list[m->leaves->count - 1].rank;
+}
+
+static int place(struct merge *m, size_t i, const struct tl_swimlane *lane, struct tl_swim_clock *clock)
+{
+    const struct tl_rank_clock *rank_clock;
+    struct tl_rank_clock room;
+    int code = read_clock(m, m->leaves->list[i].rank, &room, &rank_clock);
+
+    if (code != 0)
+        return code;
+    m->places[i].rank = m->leaves->list[i].rank;
+    m->places[i].dispatch = m->leaves->list[i].dispatch;
+    tl__rank_place(lane, clock, rank_clock, alone(m), &m->places[i]);
+    return 0;
+}
+
+static int place_all(struct merge *m)
+{
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < m->leaves->count; i++) {
+        struct tl_swim_clock clock;
+        struct tl_swimlane lane;
+        struct tl_error err;
+        char path[PATH_BYTES];
+
+        (void)snprintf(path, sizeof(path), "%s/" TL_SWIMLANE_NAME, m->leaves->list[i].path);
+        if (tl__swimlane_read(path, &lane, &err) != 0)
+            return tl__cmd_fail(m->command, "rank %" PRIu32 ": %s", m->leaves->list[i].rank, err.msg);
+        tl__swim_clock_init(&clock, &lane);
+        code = place(m, i, &lane, &clock);
+        tl__swimlane_fini(&lane);
+    }
+    if (code == 0)
+        tl__rank_axes(m->places, (uint32_t)m->leaves->count);
+    return code;
+}
+
+/* ---- the trace ---- */
+
+static void add_up(struct tl_swim_drawn *sum, const struct tl_swim_drawn *d)
+{
+    sum->worker_slices += d->worker_slices;
+    sum->sched_slices += d->sched_slices;
+    sum->phases += d->phases;
+    sum->submits += d->submits;
+    sum->events += d->events;
+    for (unsigned i = 0; i < TL_ARROW_COUNT; i++)
+        sum->arrows[i] += d->arrows[i];
+}
+
+static int put_leaf(struct merge *m, struct tl_json *json, size_t i)
+{
+    const struct tl_rank_leaf *leaf = &m->leaves->list[i];
+    struct tl_swim_trace_opts opts = {.overhead = m->opts->overhead, .part = (uint32_t)i};
+    int64_t offset_ps = m->places[i].offset_ps;
+    struct tl_swim_scheds scheds = {0};
+    struct tl_swim_opened o;
+    struct tl_swim_drawn drawn;
+    char prefix[60];
+    int code = tl__swim_open(m->command, leaf->path, false, NULL, &o);
+
+    if (code == 0)
+        code = place(m, i, &o.lane, &o.join.clock); /* once more, for its rate */
+    m->places[i].offset_ps = opts.offset_ps = offset_ps;
+    (void)snprintf(prefix, sizeof(prefix), "rank%" PRIu32 "/d%" PRIu32 "%s ", leaf->rank, leaf->dispatch,
+                   m->places[i].known ? "" : " (own clock)");
+    opts.prefix = prefix;
+    if (code == 0 &&
+        (tl__swim_scheds(&o.join, &scheds) != 0 || tl__swim_trace_events(json, &scheds, &opts, &drawn) != 0))
+        code = tl__cmd_fail(m->command, "out of memory");
+    if (code == 0) {
+        m->parts[i].tasks = o.join.n_tasks;
+        m->parts[i].wall_ps = tl__swim_ps(&o.join.clock, o.join.end) - o.join.clock.first_ps;
+        add_up(&m->drawn, &drawn);
+    }
+    tl__swim_scheds_fini(&scheds);
+    tl__swim_close(&o);
+    return code;
+}
+
+static void put_us(struct tl_json *j, const char *key, int64_t ps)
+{
+    char text[TL_SWIM_US_BYTES];
+
+    tl__json_key(j, key);
+    tl__json_raw(j, text, tl__swim_us_text(text, ps));
+}
+
+/* Where the ranks stand, for the trace's metadata and for --json. */
+static void put_places(struct tl_json *j, const struct merge *m)
+{
+    tl__json_key(j, "ranks");
+    tl__json_array_begin(j, TL_JSON_BLOCK);
+    for (size_t i = 0; i < m->leaves->count; i++) {
+        const struct tl_rank_place *p = &m->places[i];
+
+        tl__json_object_begin(j, TL_JSON_LINE);
+        tl__json_key(j, "rank");
+        tl__json_u64(j, p->rank);
+        tl__json_key(j, "dispatch");
+        tl__json_u64(j, p->dispatch);
+        tl__json_key(j, "program");
+        tl__json_string(j, m->leaves->list[i].program.program);
+        tl__json_key(j, "tasks");
+        tl__json_u64(j, m->parts[i].tasks);
+        put_us(j, "begin_us", p->offset_ps);
+        put_us(j, "wall_us", m->parts[i].wall_ps);
+        tl__json_key(j, "clock");
+        tl__json_string(j, tl__clock_method_name(p->method));
+        tl__json_key(j, "aligned");
+        tl__json_bool(j, p->known);
+        if (p->known) {
+            tl__json_key(j, "error_ns");
+            tl__json_u64(j, p->error_ns);
+        } else {
+            tl__json_key(j, "reason");
+            tl__json_string(j, p->why);
+        }
+        tl__json_object_end(j);
+    }
+    tl__json_array_end(j);
+}
+
+/* The first dispatch of each rank against that of the first rank; calls with each line. */
+static void each_order(const struct merge *m, void (*line)(void *ctx, const char *text), void *ctx)
+{
+    for (size_t i = 1; i < m->leaves->count; i++) {
+        char text[TL_RANK_ORDER_BYTES];
+
+        if (m->places[i].rank == m->places[i - 1].rank)
+            continue;
+        tl__rank_order_text(&m->places[0], &m->places[i], text);
+        line(ctx, text);
+    }
+}
+
+static void order_to_json(void *ctx, const char *text)
+{
+    tl__json_string(ctx, text);
+}
+
+static void put_orders(struct tl_json *j, const struct merge *m)
+{
+    tl__json_key(j, "order");
+    tl__json_array_begin(j, TL_JSON_BLOCK);
+    each_order(m, order_to_json, j);
+    tl__json_array_end(j);
+}
+
+static int write_trace(struct merge *m)
+{
+    struct tl_error err = {0};
+    struct tl_out out;
+    int code = 0;
+
+    if (m->opts->out != NULL)
+        (void)snprintf(m->trace, sizeof(m->trace), "%s", m->opts->out);
+    else
+        (void)snprintf(m->trace, sizeof(m->trace), "%s/" TL_TRACE_NAME, m->leaves->root);
+    if (tl__out_open(&out, m->trace, &err) != 0)
+        return tl__cmd_fail(m->command, "%s", err.msg);
+    tl__json_object_begin(&out.json, TL_JSON_BLOCK);
+    tl__json_key(&out.json, "traceEvents");
+    tl__json_array_begin(&out.json, TL_JSON_BLOCK);
+    for (size_t i = 0; code == 0 && i < m->leaves->count; i++)
+        code = put_leaf(m, &out.json, i);
+    tl__json_array_end(&out.json);
+    tl__json_key(&out.json, "displayTimeUnit");
+    tl__json_string(&out.json, "ns");
+    tl__json_key(&out.json, "metadata");
+    tl__json_object_begin(&out.json, TL_JSON_BLOCK);
+    tl__json_key(&out.json, "writer");
+    tl__json_string(&out.json, "tasklens swimlane");
+    put_places(&out.json, m);
+    put_orders(&out.json, m);
+    tl__json_object_end(&out.json);
+    tl__json_object_end(&out.json);
+    tl__json_newline(&out.json);
+    if (code != 0) {
+        tl__out_abort(&out);
+        return code;
+    }
+    return tl__out_commit(&out, &err) == 0 ? 0 : tl__cmd_fail(m->command, "%s", err.msg);
+}
+
+/* ---- the summary ---- */
+
+static void put_row(void *ctx, uint64_t i, struct tl_row *row)
+{
+    const struct merge *m = ctx;
+    const struct tl_rank_place *p = &m->places[i];
+
+    tl__put_u64(&row->text, p->rank);
+    tl__cell_end(row);
+    tl__put_u64(&row->text, p->dispatch);
+    tl__cell_end(row);
+    tl__put_str(&row->text, m->leaves->list[i].has_program ? m->leaves->list[i].program.program : "?");
+    tl__cell_end(row);
+    tl__put_u64(&row->text, m->parts[i].tasks);
+    tl__cell_end(row);
+    tl__put_format(&row->text, "%.3f ms", (double)p->offset_ps / 1e9);
+    tl__cell_end(row);
+    tl__put_format(&row->text, "%.3f ms", (double)m->parts[i].wall_ps / 1e9);
+    tl__cell_end(row);
+    if (p->known)
+        tl__put_format(&row->text, "%.3f us", (double)p->error_ns / 1e3);
+    else
+        tl__put_str(&row->text, "own axis");
+    tl__cell_end(row);
+    tl__put_str(&row->text, tl__clock_method_name(p->method));
+    tl__cell_end(row);
+}
+
+static void order_to_page(void *ctx, const char *text)
+{
+    tl__put_format(ctx, "order     %s\n", text);
+}
+
+static void put_summary(struct tl_page *page, const struct merge *m)
+{
+    static const struct tl_column columns[] = {
+        {"rank", true, false},   {"dispatch", true, false}, {"program", false, false}, {"tasks", true, false},
+        {"begins", true, false}, {"wall", true, false},     {"+-", true, false},       {"clock", false, false}};
+    const struct tl_swim_drawn *d = &m->drawn;
+
+    tl__put_format(page, "recording %s: %" PRIu32 " rank%s, %zu dispatch%s\n", m->leaves->root, m->leaves->ranks,
+                   m->leaves->ranks == 1 ? "" : "s", m->leaves->count, m->leaves->count == 1 ? "" : "es");
+    (void)tl__table_put(page, columns, sizeof(columns) / sizeof(columns[0]), m->leaves->count, put_row,
+                        (void *)(uintptr_t)m);
+    each_order(m, order_to_page, page);
+    for (size_t i = 0; i < m->leaves->count; i++)
+        if (!m->places[i].known && (i == 0 || m->places[i].rank != m->places[i - 1].rank))
+            tl__put_format(page,
+                           "note      rank %" PRIu32
+                           " has an axis of its own, which begins at 0 and says nothing of the "
+                           "others': %s\n",
+                           m->places[i].rank, m->places[i].why);
+    tl__put_format(page,
+                   "merged    %" PRIu64 " slices in the Worker Views, %" PRIu64 " in the Scheduler Views, %" PRIu64
+                   " scheduler phases, %" PRIu64 " submits\n",
+                   d->worker_slices, d->sched_slices, d->phases, d->submits);
+    tl__put_format(page, "one       dispatch alone, with all notes: tasklens %s %s\n", m->command,
+                   m->leaves->list[0].path);
+    tl__put_format(page, "open      in https://ui.perfetto.dev or chrome://tracing\n%s\n", m->trace);
+}
+
+static int to_stdout(void *ctx, const char *bytes, size_t n)
+{
+    (void)ctx;
+    return fwrite(bytes, 1, n, stdout) == n ? 0 : TL_EIO;
+}
+
+static int json_to_stdout(void *ctx, const void *bytes, size_t n)
+{
+    return to_stdout(ctx, bytes, n);
+}
+
+static int report(const struct merge *m)
+{
+    struct tl_page page;
+    struct tl_json json;
+
+    if (m->opts->json) {
+        tl__json_init(&json, json_to_stdout, NULL);
+        tl__json_object_begin(&json, TL_JSON_BLOCK);
+        tl__json_key(&json, "recording");
+        tl__json_string(&json, m->leaves->root);
+        tl__json_key(&json, "trace");
+        tl__json_string(&json, m->trace);
+        put_places(&json, m);
+        put_orders(&json, m);
+        tl__json_object_end(&json);
+        tl__json_newline(&json);
+        (void)tl__json_finish(&json);
+    } else {
+        tl__page_init(&page, to_stdout, NULL);
+        put_summary(&page, m);
+        (void)tl__page_end(&page);
+        tl__page_fini(&page);
+    }
+    return tl__cmd_finish(m->command);
+}
+
+int tl__swimlane_ranks(const char *command, const struct tl_rank_leaves *leaves,
+                       const struct tl_swimlane_ranks_opts *opts)
+{
+    struct merge m = {.command = command, .leaves = leaves, .opts = opts};
+    int code = check_whole(&m);
+
+    if (code != 0)
+        return code;
+    m.parts = calloc(leaves->count, sizeof(*m.parts));
+    m.places = calloc(leaves->count, sizeof(*m.places));
+    if (m.parts == NULL || m.places == NULL)
+        code = tl__cmd_fail(command, "out of memory");
+    if (code == 0)
+        code = place_all(&m);
+    if (code == 0)
+        code = write_trace(&m);
+    if (code == 0)
+        code = report(&m);
+    free(m.parts);
+    free(m.places);
+    return code;
+}
