@@ -165,20 +165,22 @@ static int drive(struct tl_worker *w, uint64_t deadline_ns)
     return rc;
 }
 
+/* Waits for the next change, the device's or another thread's. 0, or TL_ETIMEDOUT. A run that the caller does not wait
+ * for may be gone after it. */
+static int advance(struct tl_worker *w, uint64_t deadline_ns)
+{
+    if (w->driven)
+        return await_change(w, deadline_ns);
+    launch_next(w);
+    return w->running != NULL ? drive(w, deadline_ns) : 0;
+}
+
 int tl__queue_settle(struct tl_run *run, uint64_t deadline_ns)
 {
-    struct tl_worker *w = run->worker;
     int rc = 0;
 
-    while (run->stage < TL_RUN_SETTLED && rc != TL_ETIMEDOUT) {
-        if (w->driven) {
-            rc = await_change(w, deadline_ns);
-            continue;
-        }
-        launch_next(w);
-        if (w->running != NULL)
-            rc = drive(w, deadline_ns);
-    }
+    while (run->stage < TL_RUN_SETTLED && rc != TL_ETIMEDOUT)
+        rc = advance(run->worker, deadline_ns);
     return run->stage < TL_RUN_SETTLED ? TL_ETIMEDOUT : 0;
 }
 
@@ -187,15 +189,6 @@ int tl__queue_settle(struct tl_run *run, uint64_t deadline_ns)
 static bool is_active(const struct tl_run *run)
 {
     return run->stage == TL_RUN_PREPARED || run->stage == TL_RUN_LAUNCHED;
-}
-
-static struct tl_run *oldest_active(struct tl_worker *w)
-{
-    struct tl_run *run = w->runs;
-
-    while (run != NULL && !is_active(run))
-        run = run->next;
-    return run;
 }
 
 static unsigned count_active(const struct tl_worker *w)
@@ -210,7 +203,7 @@ static unsigned count_active(const struct tl_worker *w)
 void tl__queue_make_room(struct tl_worker *w, unsigned most)
 {
     while (count_active(w) > most)
-        (void)tl__queue_settle(oldest_active(w), TL_FOREVER);
+        (void)advance(w, TL_FOREVER);
 }
 
 int tl__queue_bind(struct tl_run *run, struct tl_error *reterr)
@@ -218,8 +211,8 @@ int tl__queue_bind(struct tl_run *run, struct tl_error *reterr)
     struct tl_worker *w = run->worker;
     int rc;
 
-    while ((rc = bind(run, reterr)) == TL_EBUSY && oldest_active(w) != NULL)
-        (void)tl__queue_settle(oldest_active(w), TL_FOREVER); /* what it needs is free when that run is exported */
+    while ((rc = bind(run, reterr)) == TL_EBUSY && count_active(w) > 0)
+        (void)advance(w, TL_FOREVER); /* what it needs is free when the run that has it is exported */
     return rc;
 }
 
