@@ -59,7 +59,7 @@ struct tl_run_config {
     bool dump_hash_off;        /* --dump-hash off */
     bool dump_oversize_chunk;  /* --dump-oversize chunk; else truncate */
     unsigned block_dim;        /* clusters used; 0: all */
-    unsigned aicpu_threads;    /* 0: the arch's */
+    unsigned aicpu_threads;    /* 0: the arch's, or one more than block_dim if that is less */
     /* --dfx-set; 0: the default in docs/formats and tasklens-run(1) */
     uint32_t dfx_records, dfx_buffers, dfx_ready, dfx_free;
     uint64_t dfx_avg_bytes;

@@ -87,7 +87,7 @@ int tl__recording_begin(struct tl_run *run, struct tl_error *reterr)
 }
 
 /* Brings in what the lanes hold. After a good run each lane ends by its mark, however slow the disk is; after a failed
- * one a lane may have lost its owner, and then the device is stopped and its memory read. */
+ * one a lane may have lost its owner. Then its memory is read: the device is out of the run, or is stopped. */
 static int collect(struct tl_run *run, struct tl_error *reterr)
 {
     struct tl_worker *w = run->worker;
@@ -98,7 +98,7 @@ static int collect(struct tl_run *run, struct tl_error *reterr)
         rc = tl__engine_quiesce(w->engine, run->epoch, run->code == 0 ? TL_FOREVER : tl__now_ns() + FAILED_QUIESCE_NS);
         if (rc != TL_ETIMEDOUT)
             return rc == 0 ? 0 : tl__fail(reterr, rc, "the recording did not end: %s", tl_strerror(rc));
-        if (tl__chip_kill(w->chip) != 0)
+        if (run->stuck && tl__chip_kill(w->chip) != 0)
             w->poisoned_epoch = run->epoch;
     }
     return tl__engine_reconcile(w->engine, run->epoch, reterr);

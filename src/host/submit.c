@@ -29,6 +29,19 @@ bool tl__run_records(const struct tl_run_config *c)
     return c->dump_args > 0 || c->chip_swimlane > 0 || c->pmu != 0 || c->dep_gen || c->scope_stats;
 }
 
+static unsigned clusters_of(const struct tl_worker *w, const struct tl_run_config *c)
+{
+    return c->block_dim != 0 ? c->block_dim : w->arch->clusters;
+}
+
+/* Each has a cluster of its own; so by default there are no more than that. */
+static unsigned schedulers_of(const struct tl_worker *w, const struct tl_run_config *c)
+{
+    unsigned of_arch = w->arch->aicpu_threads - 1, clusters = clusters_of(w, c);
+
+    return c->aicpu_threads != 0 ? c->aicpu_threads - 1 : of_arch < clusters ? of_arch : clusters;
+}
+
 static int check_config(const struct tl_worker *w, const struct tl_run_config *c, struct tl_error *reterr)
 {
     if (c->dump_args < 0 || c->dump_args > 3)
@@ -40,6 +53,11 @@ static int check_config(const struct tl_worker *w, const struct tl_run_config *c
     if (c->aicpu_threads != 0 && (c->aicpu_threads < 2 || c->aicpu_threads > TL_MAX_AICPU_THREADS))
         return tl__fail(reterr, TL_ERANGE, "a chip runs with 2 to %u AICPU threads, not %u", TL_MAX_AICPU_THREADS,
                         c->aicpu_threads);
+    if (schedulers_of(w, c) > clusters_of(w, c))
+        return tl__fail(reterr, TL_ERANGE,
+                        "%u AICPU threads are %u schedulers, and each needs a cluster of its own: block_dim %u is too "
+                        "small",
+                        c->aicpu_threads, schedulers_of(w, c), clusters_of(w, c));
     if (c->task_window != 0 && (c->task_window < 2 || (c->task_window & (c->task_window - 1)) != 0))
         return tl__fail(reterr, TL_ERANGE, "the task window must be a power of two of at least 2, not %u",
                         c->task_window);
@@ -102,8 +120,8 @@ static void fill_launch(struct tl_run *run, uint32_t n_params, enum tl_runtime_k
         .magic = TL_LAUNCH_MAGIC,
         .version = TL_LAUNCH_VERSION,
         .runtime = kind,
-        .clusters = c->block_dim ? c->block_dim : w->arch->clusters,
-        .schedulers = (c->aicpu_threads ? c->aicpu_threads : w->arch->aicpu_threads) - 1,
+        .clusters = clusters_of(w, c),
+        .schedulers = schedulers_of(w, c),
         .n_tensors = run->n_tensors,
         .n_params = n_params,
         .dump_level = (uint32_t)c->dump_args,

@@ -237,6 +237,31 @@ static void a_linked_program_runs_again_and_again(void **state)
     }
 }
 
+/* By default there are no more schedulers than clusters. */
+static void one_cluster_is_enough(void **state)
+{
+    const struct tl_host_tensor tensors[2] = {
+        {.name = "in", .data = in, .shape = {N}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_IN},
+        {.name = "out", .data = out, .shape = {N}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_OUT}};
+    const int64_t add = 3;
+
+    (void)state;
+    for (unsigned block_dim = 1; block_dim <= 4; block_dim++) {
+        struct tl_worker *w = open_worker(TL_DEVICE_THREAD, "mapped");
+        struct tl_run_config config = config_for(2, "narrow");
+        struct tl_loaded *l = NULL;
+        struct tl_error err = {.msg = ""};
+
+        config.block_dim = block_dim;
+        assert_int_equal(tl_worker_load_linked(w, &add_program, &l, NULL), 0);
+        if (tl_worker_run(w, l, tensors, 2, &add, 1, &config, NULL, &err) != 0)
+            fail_msg("%s", err.msg);
+        expect_sum(out, add);
+        expect_recording("narrow", add);
+        tl_worker_close(w);
+    }
+}
+
 static void a_run_starts_while_another_waits_for_its_export(void **state)
 {
     struct tl_worker *w = open_worker(TL_DEVICE_THREAD, "mapped");
@@ -477,6 +502,11 @@ static void what_a_worker_refuses(void **state)
     assert_int_equal(tl_worker_submit(w, l, NULL, 0, &one, 1, &future.known, &run, &err), TL_EINVAL);
     assert_non_null(strstr(err.msg, "output prefix"));
     future.known.dep_gen = false;
+    future.known.block_dim = 2;
+    future.known.aicpu_threads = 4;
+    assert_int_equal(tl_worker_submit(w, l, NULL, 0, &one, 1, &future.known, &run, &err), TL_ERANGE);
+    assert_non_null(strstr(err.msg, "4 AICPU threads are 3 schedulers"));
+    future.known.block_dim = future.known.aicpu_threads = 0;
     future.known.runtime = "other";
     assert_int_equal(tl_worker_submit(w, l, NULL, 0, &one, 1, &future.known, &run, &err), TL_EINVAL);
     tl_worker_close(w);
@@ -512,6 +542,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_linked_program_runs_again_and_again),
+        cmocka_unit_test(one_cluster_is_enough),
         cmocka_unit_test(a_run_starts_while_another_waits_for_its_export),
         cmocka_unit_test(with_copies_the_host_does_not_map_device_memory),
         cmocka_unit_test(a_worker_outlives_its_chip),
