@@ -120,16 +120,18 @@ static int read_edges(struct tl_deps_reader *r)
 static int read_head(struct tl_deps_reader *r)
 {
     const union tl_wire_deps_record *w = next_of(r, TL_WIRE_DEPS_TASK);
-    uint32_t ring;
+    uint32_t ring, local;
     char text[120];
 
     if (w == NULL)
         return missing(r, 0, "the head of a task is not there");
     r->task = w->task;
     ring = (uint32_t)(r->task.task_id >> 32);
-    (void)snprintf(text, sizeof(text), "tasks before r%ut%u are not there", ring, (unsigned)r->task.task_id);
-    if (r->task.index != r->index_next || (uint32_t)r->task.task_id != r->local_next[ring])
+    local = (uint32_t)r->task.task_id;
+    if (r->task.index != r->index_next || local != r->local_next[ring]) {
+        (void)snprintf(text, sizeof(text), "tasks before r%ut%u are not there", ring, local);
         return missing(r, 1, text);
+    }
     r->index_next++;
     r->local_next[ring]++;
     return 0;
