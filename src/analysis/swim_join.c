@@ -49,6 +49,12 @@ static void take_core_row(struct tl_swim_join *join, struct tl_swim_slice *s, co
     s->end = tl__swim_cycles(&join->clock, row->end_cycles);
     s->receive = row->receive_cycles <= start ? start - row->receive_cycles : start;
     s->flags |= TL_SWIM_RAN;
+    if (row->end_cycles == 0) {
+        s->end = start; /* until the recording's end is known */
+        s->flags |= TL_SWIM_RUNNING;
+        join->counts.running++;
+        return;
+    }
     if (s->end < start) {
         s->end = start;
         s->flags |= TL_SWIM_BACKWARD;
@@ -180,6 +186,20 @@ static void find_end(struct tl_swim_join *join)
     }
 }
 
+/* What still ran when the recording ended ran until then: a hang was declared. The last anchor was taken after it. */
+static void extend_running(struct tl_swim_join *join)
+{
+    const struct tl_swimlane *lane = join->lane;
+
+    if (join->counts.running == 0)
+        return;
+    for (uint32_t i = 0; i < lane->n_anchors; i++)
+        later(&join->end, tl__swim_cycles(&join->clock, lane->anchors[i].device_cycles));
+    for (uint32_t i = 0; i < join->n_slices; i++)
+        if ((join->slices[i].flags & TL_SWIM_RUNNING) != 0)
+            join->slices[i].end = join->end;
+}
+
 int tl__swim_join(const struct tl_swimlane *lane, const struct tl_deps *deps, const struct tl_name_map *names,
                   struct tl_swim_join *ret_join, struct tl_error *reterr)
 {
@@ -193,6 +213,7 @@ int tl__swim_join(const struct tl_swimlane *lane, const struct tl_deps *deps, co
     code = join_rows(&join);
     if (code == 0) {
         find_end(&join);
+        extend_running(&join);
         code = tl__swim_join_tasks(&join);
     }
     if (code == 0 && deps != NULL)

@@ -22,6 +22,7 @@
 #define TL_SWIM_SENT 2u     /* there is an AICPU row: dispatch holds */
 #define TL_SWIM_FINISHED 4u /* and its finish holds */
 #define TL_SWIM_BACKWARD 8u /* the file's end, or finish, was before its start: both stand at the start here */
+#define TL_SWIM_RUNNING 16u /* the core row has no end: it still ran when the recording ended, where `end` stands */
 
 /* One visit of a task to a core: a block of an SPMD task, a part of a mix, or all of a plain task. */
 struct tl_swim_slice {
@@ -66,6 +67,7 @@ struct tl_swim_counts {
     uint64_t aicpu_alone;    /* AICPU rows without a core row: dispatched, and never ended on its core */
     uint64_t same_key;       /* rows whose (core_id, reg_task_id) an earlier row has too; joined in the file's order */
     uint64_t backward;       /* rows that end before they start, phases and submits included */
+    uint64_t running;        /* core rows without an end */
     uint64_t unfinished;     /* AICPU rows without a finish */
     uint64_t tasks_unlisted; /* tasks that deps.json does not have; 0 without it */
     uint64_t tasks_reused;   /* tasks with more slices than deps.json has blocks and kernels for, or submitted twice */

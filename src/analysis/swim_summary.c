@@ -99,9 +99,11 @@ static void notes_rows(struct notes *n, const struct tl_swim_join *join)
              "%" PRIu64 " AICPU row%s without a core row: dispatched, never ended on the core; only in the Scheduler "
              "View, as \"never ended\"",
              c->aicpu_alone, s(c->aicpu_alone));
-    if (c->unfinished > 0)
+    if (c->running > 0)
+        note(n, "%" PRIu64 " kernel%s still ran when the run was given up: drawn to there", c->running, s(c->running));
+    if (c->unfinished > c->running)
         note(n, "%" PRIu64 " dispatch%s without a finish: drawn to the kernel's end, or to the recording's",
-             c->unfinished, c->unfinished == 1 ? "" : "es");
+             c->unfinished - c->running, c->unfinished - c->running == 1 ? "" : "es");
     if (c->same_key > 0)
         note(n, "%" PRIu64 " row%s with the core and register of an earlier row: joined in the file's order",
              c->same_key, s(c->same_key));

@@ -36,7 +36,7 @@ static const char *parts_inspect(const void *record, struct tl_payload *ret_payl
     *ret_payload = (struct tl_payload){.whole = true};
     if (w->core_id >= MAX_CORES)
         return "record.core_id";
-    return w->end < w->start ? "record.end" : NULL;
+    return w->end != 0 && w->end < w->start ? "record.end" : NULL;
 }
 
 static const char *phases_inspect(const void *record, struct tl_payload *ret_payload)

@@ -60,21 +60,24 @@ static void *view_data(const struct tl_device *d, const struct tl_tensor *t)
     return base == NULL ? NULL : base + t->start_offset * tl_dtype_bits(t->dtype) / 8;
 }
 
-static void call_timed(const struct tl_device *d, struct tl_token *token, const struct tl_kernel *kernel,
+static void call_timed(struct tl_core_role *core, struct tl_token *token, const struct tl_kernel *kernel,
                        struct tl_kernel_args *args)
 {
+    const struct tl_device *d = core->sched->device;
     const bool counts = d->pmu.set != NULL;
 
     if (counts)
         tl__pmu_before(d, token, args);
     token->start = tl__clock_cycles(&d->clock);
+    tl_store_rlx(&core->since, token->start); /* relaxed: read when nothing has moved for long */
     kernel->fn(args);
     token->end = tl__clock_cycles(&d->clock);
+    tl_store_rlx(&core->since, 0);
     if (counts)
         tl__pmu_after(d, token);
 }
 
-static void call_kernel(const struct tl_core_role *core, struct tl_token *token)
+static void call_kernel(struct tl_core_role *core, struct tl_token *token)
 {
     const struct tl_slot *slot = token->slot;
     const struct tl_task_payload *p = slot->payload;
@@ -99,7 +102,7 @@ static void call_kernel(const struct tl_core_role *core, struct tl_token *token)
     tl__withhold_begin(core, p, data);
     tl__current = &current;
     if (TASKLENS_DFX && d->timed)
-        call_timed(d, token, kernel, &args);
+        call_timed(core, token, kernel, &args);
     else
         kernel->fn(&args);
     tl__current = outer;

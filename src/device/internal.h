@@ -99,6 +99,7 @@ struct tl_core_role {
     tl_au32 running;          /* 1: inside a kernel; writer: the thread that runs the core; readers: the watch */
     uint32_t id, run_count;   /* run_count: finished, ever; the thread that runs the core */
     uint64_t stamp;           /* its last one, device cycles; the same thread */
+    tl_au64 since;            /* start of the timed kernel that it is inside of, 0: none; readers: after a hang */
     uint8_t kind, cluster;    /* enum tl_core_kind; index in its scheduler */
     struct tl_sched *sched;
 };
@@ -155,6 +156,7 @@ struct tl_sched {
     struct tl_slot *held[TL_SHAPE_COUNT];
     struct tl_slot *local[TL_SHAPE_COUNT];
     uint32_t n_local[TL_SHAPE_COUNT];
+    uint32_t next_unfinished;          /* cores looked at by tl__parts_unfinished */
     uint32_t n_clusters, next_stalled; /* next_stalled: cores looked at after a hang, AIC AIV0 AIV1 a cluster */
     tl_au32 ended;                     /* its lane has its end mark, or never will; D9 */
     tl_au64 deadline_ns;               /* when its parked lane must look again; TL_FOREVER: not parked */
@@ -427,6 +429,8 @@ static inline uint64_t tl__stamp(const struct tl_device *d, uint64_t *last, uint
 }
 /* Records the part that `core` finished next. False: a lane is parked, and the part stays with the core. */
 bool tl__part_record(struct tl_sched *s, struct tl_core_role *core);
+/* After a hang: records the parts that cores are still inside of, without an end. 0 done, TL_EAGAIN parked. */
+int tl__parts_unfinished(struct tl_sched *s);
 /* Does a step; with phases on it is one, if it moved anything. */
 bool tl__phase_step(struct tl_sched *s, enum tl_wire_phase_kind kind, bool (*step)(struct tl_sched *s));
 /* Notes a phase from `start` until now. There is room for TL_PHASES_SPARE of them after a look at tl__phases_room. */

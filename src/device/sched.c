@@ -48,6 +48,9 @@ static bool end_step(struct tl_sched *s)
         return false;
     if (tl__probe_on(s) && tl_load_rlx(&s->device->hung) != 0 && tl__stall_capture(s) == TL_EAGAIN)
         return false;
+    if (tl__records(&s->rec, TL_STREAM_PARTS) && tl_load_rlx(&s->device->hung) != 0 &&
+        tl__parts_unfinished(s) == TL_EAGAIN)
+        return false;
     if (tl__recorder_end(&s->rec) == TL_EAGAIN)
         return false;
     tl_store_rel(&s->ended, 1u); /* D9: pairs with check_over */

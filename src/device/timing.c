@@ -59,6 +59,36 @@ static int record_part(struct tl_sched *s, const struct tl_core_role *core, stru
     return 0;
 }
 
+int tl__parts_unfinished(struct tl_sched *s)
+{
+    struct tl_producer *lane = &s->rec.producer[TL_STREAM_PARTS];
+
+    for (; s->next_unfinished < s->n_clusters * TL_KIND_COUNT; s->next_unfinished++) {
+        const uint32_t i = s->next_unfinished;
+        struct tl_core_role *core = s->cores[i % TL_KIND_COUNT][i / TL_KIND_COUNT];
+        const struct tl_token *token = &core->token[core->seen & 1];
+        uint64_t since = tl_load_rlx(&core->since), offset; /* relaxed: nothing moves */
+        void *payload;
+        int r;
+
+        if (core->seen == core->sent || since == 0)
+            continue;
+        r = tl__producer_reserve(lane, 0, &payload, &offset);
+        if (r == TL_EAGAIN)
+            return r;
+        if (r < 0)
+            continue; /* lost, and counted */
+        *(struct tl_wire_part *)tl__producer_record(lane) =
+            (struct tl_wire_part){.task_id = token->slot->payload->id,
+                                  .start = since > token->dispatch ? since : token->dispatch,
+                                  .dispatch = token->dispatch,
+                                  .core_id = core->id,
+                                  .reg_task_id = core->seen + 1};
+        tl__producer_commit(lane, 0);
+    }
+    return 0;
+}
+
 bool tl__part_record(struct tl_sched *s, struct tl_core_role *core)
 {
     struct tl_token *token = &core->token[core->seen & 1];

@@ -9,7 +9,7 @@
 /* One part of one task on one core; level 1 and up. Committed by the core's scheduler when it takes the part back. */
 struct tl_wire_part {
     uint64_t task_id;
-    uint64_t start, end;       /* by the core */
+    uint64_t start, end;       /* by the core; end 0: it was still running when a hang was declared */
     uint64_t dispatch, finish; /* by the scheduler; level 2 and up, else 0 */
     uint32_t core_id;
     uint32_t reg_task_id; /* counts what the core was given, from 1 */

@@ -13,6 +13,7 @@
 #include <tasklens/recording.h>
 
 #include "artifact/dfx_meta.h"
+#include "artifact/swimlane.h"
 #include "scene/process.h"
 
 #define ELEMENTS 64u
@@ -181,6 +182,23 @@ static void expect_hung_recording(const char *dir, int level)
     assert_int_equal(meta.streams[0].collected, meta.streams[0].attempted);
 }
 
+/* Two parts with an end, and the one that runs without. */
+static void expect_hung_swimlane(const char *dir)
+{
+    struct tl_swimlane lane;
+    char path[300];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", fixture_path(dir), TL_SWIMLANE_NAME);
+    assert_int_equal(tl__swimlane_read(path, &lane, NULL), 0);
+    assert_int_equal(lane.n_cores, 3);
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_int_equal(lane.cores[i].end_cycles == 0, lane.cores[i].task_id == 2);
+        assert_true(lane.cores[i].start_cycles != 0);
+        assert_int_equal(lane.aicpus[i].finish_cycles == 0, lane.cores[i].task_id == 2);
+    }
+    tl__swimlane_fini(&lane);
+}
+
 static void expect_hung_lines(void)
 {
     expect_said("[STALL] task r0t2 (0x0000000000000002) \"stuck\" RUNNING on AIV core ");
@@ -193,6 +211,14 @@ static void expect_hung_lines(void)
     expect_not_said("acknowledge");
 }
 
+static void expect_no_dump(const char *dir)
+{
+    char path[300];
+
+    (void)snprintf(path, sizeof(path), "%s/args_dump", fixture_path(dir));
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 static void at_level(int level)
 {
     static const char variables[] = "TASKLENS_SCHEDULER_TIMEOUT_MS=1000";
@@ -201,9 +227,10 @@ static void at_level(int level)
 
     for (unsigned i = 0; i < 8; i++) {
         (void)snprintf(jobs[i].name, sizeof(jobs[i].name), "hang%d-%u", level, i);
-        (void)snprintf(words, sizeof(words),
-                       "-p %s --runtime %s --device-mode %s --dump-args %d --dfx-set avg-bytes=4K", platforms[i & 1],
-                       runtimes[i >> 1 & 1], modes[i >> 2], level);
+        (void)snprintf(
+            words, sizeof(words),
+            "-p %s --runtime %s --device-mode %s --dump-args %d --enable-chip-swimlane 2 --dfx-set avg-bytes=4K",
+            platforms[i & 1], runtimes[i >> 1 & 1], modes[i >> 2], level);
         start(&jobs[i], variables, words);
     }
     for (unsigned i = 0; i < 8; i++) {
@@ -211,10 +238,11 @@ static void at_level(int level)
 
         assert_in_range(took, BUDGET_MS, BUDGET_MS + SLACK_MS);
         expect_hung_lines();
+        expect_hung_swimlane(jobs[i].name);
         if (level > 0)
             expect_hung_recording(jobs[i].name, level);
         else
-            assert_int_equal(access(fixture_path(jobs[i].name), F_OK), -1);
+            expect_no_dump(jobs[i].name);
     }
 }
 

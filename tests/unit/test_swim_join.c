@@ -94,6 +94,29 @@ static void rows_without_their_other_half(void **state)
     tl__swim_join_fini(&join);
 }
 
+/* What a hang leaves: a kernel that started and has no end. It is drawn to where the run was given up. */
+static void a_row_without_an_end_runs_to_the_end(void **state)
+{
+    (void)state;
+    world_init(&w, 2, 1, 2);
+    (void)world_core(&w, 0, 1, 1, 100, 200);
+    (void)world_core(&w, 1, 2, 1, 150, 0);
+    world_aicpu(&w, 0, 1, 90, 210);
+    world_aicpu(&w, 1, 1, 120, 0);
+    w.lane.n_anchors = 1;
+    w.lane.anchors[0] = (struct tl_swim_anchor){.position = "quiesce", .device_cycles = 5090};
+    do_join(false, false);
+    assert_int_equal(join.counts.running, 1);
+    assert_int_equal(join.counts.unfinished, 1);
+    assert_int_equal(join.counts.backward, 0);
+    assert_int_equal(join.end, 5000);
+    assert_int_equal(slice(2, 0)->start, 60);
+    assert_int_equal(slice(2, 0)->end, 5000);
+    assert_true((slice(2, 0)->flags & TL_SWIM_RUNNING) != 0);
+    assert_int_equal(slice(1, 0)->end, 110);
+    tl__swim_join_fini(&join);
+}
+
 static void rows_that_cannot_be_right(void **state)
 {
     (void)state;
@@ -389,6 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_joined_on_the_core),
         cmocka_unit_test(rows_without_their_other_half),
+        cmocka_unit_test(a_row_without_an_end_runs_to_the_end),
         cmocka_unit_test(rows_that_cannot_be_right),
         cmocka_unit_test(kernels_and_names),
         cmocka_unit_test(the_graph_by_position),

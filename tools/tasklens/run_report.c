@@ -174,6 +174,7 @@ static const struct {
 } viewers[] = {
     {"args_dump/args_dump.json", "dump"},
     {"chip_swimlane_records.json", "swimlane"},
+    {"chip_swimlane_records.json", "sched"},
     {"deps.json", "deps"},
     {"pmu.csv", "pmu"},
     {"scope_stats/scope_stats.jsonl", "scope"},
