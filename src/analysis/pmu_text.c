@@ -289,19 +289,38 @@ static void put_sources(struct tl_page *out, const struct tl_pmu_view *view)
     put_silent(out, view);
 }
 
+/* Whether some kernel has a value there that means something. */
+static bool says_something(const struct tl_pmu_view *view, unsigned column)
+{
+    for (uint32_t i = 0; i < view->n_kernels; i++)
+        if (!view->figures[view->kernels[i].first + column].lacking)
+            return true;
+    return false;
+}
+
 static void put_next(struct tl_page *out, const struct tl_pmu_view *view)
 {
-    unsigned best = 1; /* the busiest pipe, or the first counter */
+    unsigned best = 0; /* the busiest pipe, or the first counter, of those that say something */
+    bool modelled = false;
 
-    for (unsigned c = 2; c < view->n_columns; c++)
-        if (view->columns[c].in_cycles && view->columns[c].source != TL_PMU_UNAVAILABLE &&
-            (!view->columns[best].in_cycles || view->columns[c].sum > view->columns[best].sum))
+    for (unsigned c = 1; c < view->n_columns; c++) {
+        const struct tl_pmu_view_column *column = &view->columns[c];
+
+        modelled = modelled || column->source == TL_PMU_MODELLED;
+        if (says_something(view, c) && (best == 0 || (column->in_cycles && (!view->columns[best].in_cycles ||
+                                                                            column->sum > view->columns[best].sum))))
             best = c;
+    }
     if (view->meta == NULL && all_zero(view))
         tl__put_str(out,
                     "next             tasklens run PROGRAM --enable-pmu   records counters and says what they are\n");
-    else if (view->n_columns > 1)
+    else if (best != 0)
         tl__put_format(out, "next             tasklens pmu %s --column %s\n", view->dir, view->columns[best].name);
+    else if (modelled)
+        tl__put_str(out, "next             say with tl_count() what the kernels do, and run again\n");
+    else if (view->n_columns > 1)
+        tl__put_str(out,
+                    "next             tasklens run PROGRAM --enable-pmu 2   has counters that need no machine's\n");
 }
 
 int tl__pmu_text(struct tl_page *out, const struct tl_pmu_view *view)

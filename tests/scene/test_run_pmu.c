@@ -57,7 +57,20 @@ static void a_bundled_program(void **state)
     rows_are_tiles();
     done();
     expect(0, "pmu tiles");
-    assert_non_null(strstr(output, "add (0)"));             /* its name is there by itself */
+    assert_non_null(strstr(output, "add (0)")); /* its name is there by itself */
+    assert_non_null(strstr(output, "next             tasklens pmu tiles --column mte2_busy_cycles\n"));
+    expect(0, "run vector_add --enable-pmu 6 --out conflicts"); /* where nothing counts conflicts, a way on */
+    expect(0, "pmu conflicts");
+    read_both("conflicts");
+    if (strcmp(meta.mode, "modelled") == 0)
+        assert_non_null(strstr(output, "next             tasklens run PROGRAM --enable-pmu 2 "));
+    done();
+    expect(0, "run scopes --enable-pmu --out silent"); /* its kernels report nothing */
+    expect(0, "pmu silent");
+    read_both("silent");
+    if (strcmp(meta.mode, "modelled") == 0)
+        assert_non_null(strstr(output, "next             say with tl_count() what the kernels do, and run again\n"));
+    done();
     expect(0, "run vector_add --enable-pmu 9 --out tiles"); /* no such type: the default, and a word */
     assert_non_null(strstr(message, "--enable-pmu 9 is no event type of a2a3: 2 (PIPE_UTILIZATION) is counted"));
     read_both("tiles");
