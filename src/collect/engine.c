@@ -149,7 +149,8 @@ int tl__engine_create(const struct tl_engine_opts *opts, struct tl_engine **ret_
     e->n_shards = threads < TL_MAX_SHARDS ? threads : TL_MAX_SHARDS;
     e->shards = tl__alloc(e->n_shards, sizeof(*e->shards));
     e->runs = tl__alloc(TL_ENGINE_RUNS, sizeof(*e->runs));
-    if (e->shards != NULL && e->runs != NULL) {
+    e->exporting = tl__alloc(1, tl__exporting_bytes());
+    if (e->shards != NULL && e->runs != NULL && e->exporting != NULL) {
         for (unsigned i = 0; i < e->n_shards; i++) {
             e->shards[i].engine = e;
             e->shards[i].index = i;
@@ -197,6 +198,7 @@ void tl__engine_destroy(struct tl_engine *e)
         tl__release(slab, slab->bytes);
     }
     tl__scratch_fini(&e->scratch);
+    tl__free(e->exporting);
     tl__free(e->shards);
     tl__free(e->runs);
     tl__free(e);

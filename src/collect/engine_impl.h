@@ -178,6 +178,7 @@ struct tl_engine {
     struct tl_crun *runs; /* [TL_ENGINE_RUNS] */
     tl_au32 last_epoch;   /* writer: the worker */
     struct tl_scratch scratch;
+    struct tl_exporting *exporting; /* what an export works with: a run's counts can be told without memory */
     /* The region in device memory. Changed while every shard is detached. */
     struct tl_shape {
         unsigned schedulers, n_lanes;
@@ -265,6 +266,7 @@ void tl__run_forget(struct tl_engine *e, struct tl_crun *run, bool remove_journa
 void tl__run_seal(struct tl_engine *e, struct tl_crun *run);
 
 /* export.c */
+size_t tl__exporting_bytes(void);
 struct tl_stream_totals {
     uint64_t attempted, collected, dropped[TL_LOSS_COUNT];
     uint64_t parked_ns;

@@ -187,15 +187,20 @@ static void gather(struct tl_engine *e, struct tl_crun *run, unsigned stream, ui
 }
 
 /* What the streams of a run have in common while it is exported. */
-struct exporting {
+struct tl_exporting {
     struct tl_export x;
     struct tl_export_stream streams[TL_STREAM_COUNT];
     struct tl_stream_totals totals[TL_STREAM_COUNT];
     struct tl_meta meta;
 };
 
+size_t tl__exporting_bytes(void)
+{
+    return sizeof(struct tl_exporting);
+}
+
 /* One stream: artifacts, figures, judgement (the first one of the run stays in *judged). */
-static int stream_export(struct tl_crun *run, unsigned stream, uint64_t expected, struct exporting *ex,
+static int stream_export(struct tl_crun *run, unsigned stream, uint64_t expected, struct tl_exporting *ex,
                          struct tl_run_result *result, int *judged, struct tl_error *reterr)
 {
     const struct tl_collector_spec *spec = tl__collector_at(stream);
@@ -223,7 +228,7 @@ static int stream_export(struct tl_crun *run, unsigned stream, uint64_t expected
     return r;
 }
 
-static int export_all(struct tl_engine *e, struct tl_crun *run, const uint64_t *expected, struct exporting *ex,
+static int export_all(struct tl_engine *e, struct tl_crun *run, const uint64_t *expected, struct tl_exporting *ex,
                       struct tl_run_result *result, int *judged, struct tl_error *reterr)
 {
     int r = 0;
@@ -248,21 +253,16 @@ int tl__engine_export(struct tl_engine *e, uint32_t epoch, const uint64_t *expec
                       struct tl_error *reterr)
 {
     struct tl_crun *run = tl__run_find(e, epoch);
-    struct exporting *ex;
+    struct tl_exporting *ex = e->exporting;
     int r, judged = 0;
 
     if (run == NULL)
         return tl__fail(reterr, TL_ENOENT, "run %u is not open", epoch);
     tl__run_seal(e, run);
-    ex = tl__alloc(1, sizeof(*ex));
-    if (ex == NULL) {
-        r = tl__fail(reterr, TL_ENOMEM, "%s: no memory for its export", run->dir);
-    } else {
-        meta_of(run, epoch, &ex->meta);
-        bin_settle(run);
-        r = export_all(e, run, expected, ex, result, &judged, reterr);
-    }
-    tl__free(ex);
+    memset(ex, 0, sizeof(*ex));
+    meta_of(run, epoch, &ex->meta);
+    bin_settle(run);
+    r = export_all(e, run, expected, ex, result, &judged, reterr);
     if (r == 0)
         (void)snprintf(result->artifacts, sizeof(result->artifacts), "%s", run->dir);
     tl__run_forget(e, run, r == 0);
