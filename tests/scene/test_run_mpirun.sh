@@ -30,5 +30,8 @@ for rank in 0 1 2 3; do
     grep -q '"method": "\(ping\|same_clock\)"' "tree/rank$rank/clock.json" || fail "rank $rank has no clock"
 done
 [ "$(grep -c '^rank [0-3]: ' out)" = "$(wc -l <out)" ] || fail "lines without their rank"
+"$binary_dir/tasklens" swimlane tree >merged || fail "tasklens swimlane tree ended with $?"
+grep -q '^recording tree: 4 ranks, 8 dispatches$' merged || fail "$(cat merged)"
+grep -q 'rank 1.*(+-\|order of rank 0 and rank 1 not known' merged || fail "nothing of order: $(cat merged)"
 "${mpi[@]}" "$binary_dir/tasklens" run vector_add --dump-args 2 >out 2>&1 || fail "without --out"
 [ "$(ls outputs | wc -l)" = 1 ] || fail "four ranks, several roots"

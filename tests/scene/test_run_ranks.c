@@ -191,6 +191,11 @@ static void four_ranks_of_two(void **state)
     }
     assert_int_not_equal(measured, 0); /* rank 0 may have left before a late one came */
     assert_int_equal(access(fixture_path("tree/.clock"), F_OK), -1);
+    expect(0, "swimlane tree");
+    assert_non_null(strstr(output, "recording tree: 4 ranks, 8 dispatches\n"));
+    assert_non_null(strstr(output, "rank 3 ")); /* its order to rank 0, known or not */
+    assert_null(strstr(output, "axis of its own"));
+    assert_int_equal(access(fixture_path("tree/merged_swimlane.json"), F_OK), 0);
     launch(4, "78", "vector_add --dump-args 2 --out tree");
     for (unsigned r = 0; r < 4; r++) {
         assert_int_equal(code_of(r), 2);
@@ -307,7 +312,10 @@ static void a_rank_is_killed(void **state)
         if (r != 3)
             expect_leaf("killed", r, 4, 0);
     }
+    refuses("swimlane killed", "rank 3 has no chip_swimlane_records.json in killed/rank3/d0: its run was cut short");
     expect(0, "recover killed/rank3/d0");
+    expect(0, "swimlane killed");
+    assert_non_null(strstr(output, "recording killed: 4 ranks, 4 dispatches\n"));
     expect(0, "dump --verify killed/rank3/d0");
     assert_int_equal(access(fixture_path("killed/rank3/d0/run.journal"), F_OK), -1);
     expect_leaf("killed", 2, 4, 0);

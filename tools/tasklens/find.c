@@ -264,8 +264,7 @@ int tl__find_recording(const char *command, const char *word, const struct tl_ar
     return code;
 }
 
-/* In a tree of ranks: all of its dispatches, as a table. False: it is none. */
-static bool mention_ranks(const char *command, const struct tl_found *found)
+bool tl__found_mention_ranks(const char *command, const struct tl_found *found)
 {
     struct tl_rank_leaves leaves;
     uint32_t rank, dispatch;
@@ -295,7 +294,7 @@ void tl__found_mention(const char *command, const struct tl_found *found)
     if (found->cut_short != NULL)
         fprintf(stderr, "tasklens %s: a newer run in %s was cut short or is not over; `tasklens recover %s`\n", command,
                 found->cut_short, found->cut_short);
-    if (found->other_count == 0 || mention_ranks(command, found))
+    if (found->other_count == 0 || tl__found_mention_ranks(command, found))
         return;
     fprintf(stderr, "tasklens %s: opening the newest, %s; also here:", command, found->path);
     for (size_t i = 0; i < found->other_count && i < shown; i++)

@@ -6,6 +6,7 @@
 #ifndef TL_TOOLS_FIND_H
 #define TL_TOOLS_FIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,8 @@ int tl__find_recording(const char *command, const char *word, const struct tl_ar
                        struct tl_found *ret_found);
 /* Says on stderr, in the name of `command`, what else could have been meant: others beside it, a run cut short. */
 void tl__found_mention(const char *command, const struct tl_found *found);
+/* The same in a tree of ranks only: a table of its dispatches. False, and nothing is said: it is none. */
+bool tl__found_mention_ranks(const char *command, const struct tl_found *found);
 void tl__found_fini(struct tl_found *found);
 
 #endif
