@@ -50,10 +50,10 @@ static const char *first_of(getter get, const char *const *names, const char **r
 
 static int number(const char *name, const char *text, uint32_t *ret_value, struct tl_error *reterr)
 {
-    char *end = NULL;
-    unsigned long value = isdigit((unsigned char)text[0]) ? strtoul(text, &end, 10) : 0;
+    size_t digits = strspn(text, "0123456789");
+    unsigned long value = strtoul(text, NULL, 10);
 
-    if (!isdigit((unsigned char)text[0]) || *end != '\0' || value > TL_MAX_RANKS)
+    if (digits == 0 || text[digits] != '\0' || value > TL_MAX_RANKS)
         return tl__fail(reterr, TL_EINVAL, "%s=%.60s is no number of at most %u: unset it to run without ranks", name,
                         text, TL_MAX_RANKS);
     *ret_value = (uint32_t)value;

@@ -172,8 +172,8 @@ static bool picked(const struct tl_rank_pick *pick, const char *dir)
             (pick->dispatch < 0 || pick->dispatch == (int64_t)dispatch));
 }
 
-/* Leaves only those. An exit code where none is left. */
-static int pick_leaves(const char *command, const char *root, struct search *s)
+/* Leaves only those. False, after a line on stderr: none is left. */
+static bool pick_leaves(const char *command, const char *root, struct search *s)
 {
     const struct tl_rank_pick *pick = s->what->pick;
     size_t kept = 0;
@@ -187,13 +187,14 @@ static int pick_leaves(const char *command, const char *root, struct search *s)
     }
     s->count = kept;
     if (kept > 0)
-        return 0;
+        return true;
     if (pick->rank >= 0)
         (void)snprintf(rank, sizeof(rank), " of rank %lld", (long long)pick->rank);
     if (pick->dispatch >= 0)
         (void)snprintf(dispatch, sizeof(dispatch), ", dispatch %lld", (long long)pick->dispatch);
-    return tl__cmd_fail(command, "%s: no %s%s%s in it; without --rank and --dispatch all that is there is listed", root,
-                        s->what->file, rank, dispatch);
+    (void)tl__cmd_fail(command, "%s: no %s%s%s in it; without --rank and --dispatch all that is there is listed", root,
+                       s->what->file, rank, dispatch);
+    return false;
 }
 
 static int nothing(const char *command, const char *word, const struct search *s)
@@ -220,7 +221,7 @@ static int search(const char *command, const char *word, struct search *s, struc
         return tl__cmd_fail(command, "out of memory");
     if (s->count == 0)
         return nothing(command, word, s);
-    if (pick_leaves(command, root, s) != 0)
+    if (!pick_leaves(command, root, s))
         return TL_EXIT_USAGE;
     qsort(s->list, s->count, sizeof(*s->list), newer);
     /* In a folder of runs, only those of the same run are "others"; in a run's own directory, all. */

@@ -96,16 +96,17 @@ static int by_number(const void *a, const void *b)
 
 int tl__rank_leaves(const char *command, const char *root, struct tl_rank_leaves *l)
 {
-    DIR *d = opendir(root);
     const struct dirent *entry;
     int code = 0;
+    DIR *d;
 
     memset(l, 0, sizeof(*l));
     l->root = strdup(root);
     if (l->root == NULL)
-        code = tl__cmd_fail(command, "out of memory");
-    for (size_t n = code == 0 ? strlen(l->root) : 0; n > 1 && l->root[n - 1] == '/'; n--)
+        return tl__cmd_fail(command, "out of memory");
+    for (size_t n = strlen(l->root); n > 1 && l->root[n - 1] == '/'; n--)
         l->root[n - 1] = '\0';
+    d = opendir(root);
     while (d != NULL && code == 0 && (entry = readdir(d)) != NULL) {
         char path[PATH_BYTES];
         uint32_t rank;

@@ -91,7 +91,9 @@ static int read_clock(const struct merge *m, uint32_t rank, struct tl_rank_clock
 
 static bool alone(const struct merge *m)
 {
-    return m->leaves->list[0].rank == m->leaves->list[m->leaves->count - 1].rank;
+    const struct tl_rank_leaves *l = m->leaves;
+
+    return l->count == 0 || l->list[0].rank == l->list[l->count - 1].rank;
 }
 
 static int place(struct merge *m, size_t i, const struct tl_swimlane *lane, struct tl_swim_clock *clock)
@@ -386,10 +388,12 @@ int tl__swimlane_ranks(const char *command, const struct tl_rank_leaves *leaves,
         return code;
     m.parts = calloc(leaves->count, sizeof(*m.parts));
     m.places = calloc(leaves->count, sizeof(*m.places));
-    if (m.parts == NULL || m.places == NULL)
-        code = tl__cmd_fail(command, "out of memory");
-    if (code == 0)
-        code = place_all(&m);
+    if (m.parts == NULL || m.places == NULL) {
+        free(m.parts);
+        free(m.places);
+        return tl__cmd_fail(command, "out of memory");
+    }
+    code = place_all(&m);
     if (code == 0)
         code = write_trace(&m);
     if (code == 0)
