@@ -79,6 +79,20 @@ static void chips_in_turn(void **state)
     expect_leaf("turn", 1, 2, 1);
 }
 
+/* Two dispatches of a second each, which the disk makes them take: the second begins before the first ends. */
+static void chips_work_at_once(void **state)
+{
+    struct tl_meta first, second;
+
+    (void)state;
+    expect(0, "run vector_add --chips 2 --set elements=1000000 --set tiles=100 --dump-args 2 --throttle-writer 10 "
+              "--dfx-set records=16,buffers=4 --out once");
+    assert_int_equal(tl__meta_read(leaf("once", 0, 0), &first, NULL), 0);
+    assert_int_equal(tl__meta_read(leaf("once", 1, 0), &second, NULL), 0);
+    assert_true(first.wall_ns > 300000000);
+    assert_true(second.start_unix_ns < first.start_unix_ns + first.wall_ns);
+}
+
 static void chips_as_pinned(void **state)
 {
     (void)state;
@@ -335,11 +349,11 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chips_in_turn),     cmocka_unit_test(chips_as_pinned),
-        cmocka_unit_test(wrong_words),       cmocka_unit_test(a_result_that_differs),
-        cmocka_unit_test(four_ranks_of_two), cmocka_unit_test(the_root_is_the_jobs),
-        cmocka_unit_test(a_rank_hangs),      cmocka_unit_test(both_chips_hang),
-        cmocka_unit_test(a_rank_is_killed),
+        cmocka_unit_test(chips_in_turn),         cmocka_unit_test(chips_work_at_once),
+        cmocka_unit_test(chips_as_pinned),       cmocka_unit_test(wrong_words),
+        cmocka_unit_test(a_result_that_differs), cmocka_unit_test(four_ranks_of_two),
+        cmocka_unit_test(the_root_is_the_jobs),  cmocka_unit_test(a_rank_hangs),
+        cmocka_unit_test(both_chips_hang),       cmocka_unit_test(a_rank_is_killed),
     };
 
     return cmocka_run_group_tests(tests, setup, fixture_teardown);
