@@ -146,8 +146,13 @@ void tl_worker_capture_end(struct tl_worker *w);
 int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
                   uint32_t n_tensors, const int64_t *params, uint32_t n_params, const struct tl_run_config *config,
                   struct tl_run_result *result, struct tl_error *reterr);
-/* Stops the chip, whatever it does, and frees everything, runs that were not waited for included. NULL is fine. After a
- * hang in thread mode a thread is stuck in a kernel: it and what it uses stay, and the program should end by _exit. */
+/*
+ * Stops the chip, whatever it does, and frees everything, runs that were not waited for included. Of those, a run that
+ * had ended on the device is exported as ever, though its outputs are not copied back; one that had not is abandoned,
+ * and nothing of its recording stays. (In thread mode the run on the device cannot be stopped: close waits for its end,
+ * and exports it.) NULL is fine. After a hang in thread mode a thread is stuck in a kernel: it and what it uses stay,
+ * and the program should end by _exit.
+ */
 void tl_worker_close(struct tl_worker *w);
 
 #ifdef __cplusplus

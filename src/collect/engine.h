@@ -54,7 +54,7 @@ struct tl_engine_outcome {
  * sizes, while an earlier run is not exported: TL_EBUSY. An older recording in the directory is removed; a journal
  * there is TL_EEXIST: it wants `tasklens recover` first. TL_EINVAL, TL_ERANGE, TL_EIO, TL_ENOSPC. */
 int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint64_t *ret_dfx, struct tl_error *reterr);
-/* The launch never happened: forgets the run, removes its journal. */
+/* The launch never happened, or nobody wants to know: forgets the run, removes its journal and what it had written. */
 void tl__engine_abandon(struct tl_engine *e, uint32_t epoch);
 /* The device has said that the run is over: waits until every lane's end mark of `epoch` is consumed and its payloads
  * are written. A lane that had given the host up at its mark is ended without. TL_ETIMEDOUT at the deadline. */

@@ -43,6 +43,10 @@ static void clear_dir(const char *dir)
         for (const char *const *name = tl__collector_at(i)->files; name != NULL && *name != NULL; name++) {
             (void)snprintf(path, sizeof(path), "%s/%s", dir, *name);
             (void)unlink(path);
+            if (strchr(*name, '/') == NULL)
+                continue;
+            *strrchr(path, '/') = '\0'; /* a collector's own directory, empty once its last file is gone */
+            (void)rmdir(path);
         }
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_META_NAME);
     (void)unlink(path);
@@ -279,6 +283,7 @@ void tl__engine_abandon(struct tl_engine *e, uint32_t epoch)
     (void)tl__all_request(e, TL_REQUEST_SEAL, run);
     (void)wait_for(e, run, jobs_finished, TL_FOREVER);
     tl__run_forget(e, run, true);
+    clear_dir(run->dir);
 }
 
 int tl__engine_quiesce(struct tl_engine *e, uint32_t epoch, uint64_t deadline_ns)

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/env.h"
 #include "base/error.h"
@@ -151,6 +152,19 @@ fail:
     return rc;
 }
 
+/* What had ended is exported; its outputs are not fetched, because their owner no longer waits for them. What had not
+ * leaves nothing. */
+static void close_run(struct tl_run *run)
+{
+    if (run->stage == TL_RUN_SETTLED && run->recording)
+        run->result.record_code = tl__recording_end(run, &run->result, &run->record_error);
+    if (run->recording) {
+        tl__recording_abandon(run);
+        (void)rmdir(run->prefix); /* if it was made for this run alone */
+    }
+    tl__run_free(run);
+}
+
 TL_API void tl_worker_close(struct tl_worker *w)
 {
     struct tl_loaded *next;
@@ -162,11 +176,8 @@ TL_API void tl_worker_close(struct tl_worker *w)
         (void)tl__run_settle(w->running, TL_FOREVER); /* a thread cannot be stopped, only waited for */
     if (w->poisoned_epoch == 0 && w->running != NULL)
         (void)tl__chip_kill(w->chip);
-    while (w->runs != NULL) {
-        if (w->runs->recording)
-            tl__engine_abandon(w->engine, w->runs->epoch);
-        tl__run_free(w->runs);
-    }
+    while (w->runs != NULL)
+        close_run(w->runs);
     tl__engine_destroy(w->engine);
     if (w->poisoned_epoch != 0 && w->opts.mode == TL_DEVICE_THREAD) {
         tl__chip_close(w->chip, true);
