@@ -13,7 +13,7 @@
 #include "analysis/swim_sched.h"
 #include "base/json.h"
 
-#define TL_TRACE_NAME "merged_swimlane.json"
+#define TL_TRACE_NAME TL_SWIMLANE_TRACE_NAME
 
 /* The kinds of arrows. X(enumerator, key in the summary, name in the trace, what it means if one would run backwards)
  */

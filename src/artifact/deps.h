@@ -14,6 +14,7 @@
 #include <tasklens/tensor.h>
 
 #define TL_DEPS_NAME "deps.json"
+#define TL_DEPS_PAGE_NAME "deps.html" /* what `tasklens deps --format html` makes of it all, beside it */
 
 enum tl_deps_source { TL_DEPS_EXPLICIT, TL_DEPS_CREATOR, TL_DEPS_TENSORMAP };
 enum tl_deps_overlap { TL_DEPS_OVERLAP_NONE, TL_DEPS_COVERED, TL_DEPS_OTHER };

@@ -14,6 +14,9 @@
 #include <tasklens/error.h>
 
 #define TL_SWIMLANE_NAME "chip_swimlane_records.json"
+/* What viewers make of it, beside it. */
+#define TL_SWIMLANE_TRACE_NAME "merged_swimlane.json"
+#define TL_SWIMLANE_REPORT_NAME "critical_path.md"
 
 /* X(enumerator, name, group). Outer kinds exclude each other in time; inner ones lie within an outer one; a lane kind
  * stands for a task that no core runs. */

@@ -130,7 +130,7 @@ struct tl_collector_spec {
     uint32_t stream, record_bytes, version;
     bool has_arena;
     bool by_orchestrator;     /* one lane, the orchestrator's; else one a scheduler */
-    const char *const *files; /* its artifacts below the run's directory, up to NULL; may be NULL */
+    const char *const *files; /* its artifacts below the run's directory, and what viewers make of them, up to NULL */
     /* Level asked for; 0: off. */
     uint32_t (*level)(const struct tl_run_config *config);
     /* Whether the payload file exists as soon as there is a record. */

@@ -178,7 +178,7 @@ static int deps_export(const struct tl_export *x, struct tl_export_figures *figu
     return code;
 }
 
-static const char *const deps_files[] = {TL_DEPS_NAME, NULL};
+static const char *const deps_files[] = {TL_DEPS_NAME, TL_DEPS_PAGE_NAME, NULL};
 
 const struct tl_collector_spec tl__deps_collector = {
     .name = "dep_gen",

@@ -216,7 +216,7 @@ static int swimlane_export(const struct tl_export *x, struct tl_export_figures *
     return r;
 }
 
-static const char *const swimlane_files[] = {TL_SWIMLANE_NAME, NULL};
+static const char *const swimlane_files[] = {TL_SWIMLANE_NAME, TL_SWIMLANE_TRACE_NAME, TL_SWIMLANE_REPORT_NAME, NULL};
 
 const struct tl_collector_spec tl__parts_collector = {
     .name = "swim_parts",

@@ -9,7 +9,7 @@
 #include "swim_open.h"
 
 #define NAME "critical-path"
-#define REPORT "critical_path.md"
+#define REPORT TL_SWIMLANE_REPORT_NAME
 
 struct critical_path {
     const char *word, *report, *trace;
