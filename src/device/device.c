@@ -243,6 +243,11 @@ out:
     return r;
 }
 
+bool tl__device_stuck(const struct tl_device *d)
+{
+    return d->stuck;
+}
+
 void tl__device_destroy(struct tl_device *d)
 {
     if (d == NULL || d->stuck) /* a stuck thread still uses what is here */

@@ -31,6 +31,8 @@ struct tl_device_opts {
 int tl__device_create(const struct tl_device_opts *opts, struct tl_device **ret_device);
 /* The next run orchestrates, whatever it is of. Between runs; by the thread that runs. */
 void tl__device_forget(struct tl_device *d);
+/* A thread never came back from a kernel: what it was given must stay. */
+bool tl__device_stuck(const struct tl_device *d);
 /* Stops and joins the threads. NULL is fine. Must not be called while a run is in progress. */
 void tl__device_destroy(struct tl_device *d);
 

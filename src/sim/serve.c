@@ -19,7 +19,6 @@ struct serving {
     const struct tl_server *server;
     struct tl_device *device;
     struct tl_counters *counters;
-    bool hung;                                       /* a thread may be in a kernel for ever: what it uses stays */
     const struct tl_program *programs[MAX_PROGRAMS]; /* by handle */
     void *objects[MAX_PROGRAMS];                     /* of dlopen; NULL for linked ones */
 };
@@ -76,7 +75,6 @@ static int launch(struct serving *s, const struct tl_mail *mail)
     if (s->objects[mail->handle] == NULL) /* linked in: its orchestration may read what the caller changes */
         tl__device_forget(s->device);
     code = tl__runtime_run(s->device, mail->addr, s->programs[mail->handle]);
-    s->hung = s->hung || code == TL_EHANG;
     if (s->server->own_process)
         tl__crash_set_status(0);
     return code < 0 ? code : 0;
@@ -108,6 +106,7 @@ int tl__serve(const struct tl_server *server)
     struct serving *s = tl__alloc(1, sizeof(*s));
     struct tl_mail *mail = tl__alloc(1, sizeof(*mail));
     int rc = TL_ENOMEM;
+    bool stuck;
 
     if (s == NULL || mail == NULL)
         goto out;
@@ -120,8 +119,9 @@ int tl__serve(const struct tl_server *server)
         (void)snprintf(mail->text, sizeof(mail->text), "the chip cannot make its threads: %s", tl_strerror(rc));
     if (reply(s, mail, TL_MAIL_READY, rc) == 0 && rc == 0)
         serve_mail(s, mail);
+    stuck = s->device != NULL && tl__device_stuck(s->device);
     tl__device_destroy(s->device);
-    if (!s->hung)
+    if (!stuck) /* else a thread is in a kernel for ever, and reads them when it comes back after all */
         tl__counters_destroy(s->counters);
     for (unsigned i = 0; i < MAX_PROGRAMS; i++)
         if (s->objects[i] != NULL)
