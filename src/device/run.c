@@ -45,8 +45,10 @@ static int make_ring(struct tl_ring *ring, uint32_t window, uint32_t dep_pool)
         ring->slots = tl__reserve(window * sizeof(struct tl_slot));
         ring->deps = tl__reserve(dep_pool * sizeof(struct tl_dep));
         ring->payloads = tl__reserve(ring->payload_bytes);
-        if (ring->slots == NULL || ring->deps == NULL || ring->payloads == NULL)
+        if (ring->slots == NULL || ring->deps == NULL || ring->payloads == NULL) {
+            free_ring(ring); /* the next run must not take half of one for whole */
             return TL_ENOMEM;
+        }
     }
     tl_store_rlx(&ring->head, 0); /* relaxed: no other thread is in the run yet */
     tl_store_rlx(&ring->tail, 0);

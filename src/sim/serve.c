@@ -96,6 +96,18 @@ static void serve_mail(struct serving *s, struct tl_mail *mail)
     }
 }
 
+/* The host waits for a word, whatever it is. */
+static int refuse(const struct tl_server *server)
+{
+    const struct tl_mail mail = {.kind = TL_MAIL_READY,
+                                 .handle = TL_MAIL_VERSION,
+                                 .code = TL_ENOMEM,
+                                 .text = "the chip has no memory for itself"};
+
+    (void)server->box.send(server->box.ctx, &mail);
+    return TL_ENOMEM;
+}
+
 int tl__serve(const struct tl_server *server)
 {
     struct tl_device_opts opts = {.arch = server->arch,
@@ -105,11 +117,13 @@ int tl__serve(const struct tl_server *server)
                                   .thread_begin = server->own_process ? tl__crash_thread : NULL};
     struct serving *s = tl__alloc(1, sizeof(*s));
     struct tl_mail *mail = tl__alloc(1, sizeof(*mail));
-    int rc = TL_ENOMEM;
     bool stuck;
+    int rc;
 
-    if (s == NULL || mail == NULL)
+    if (s == NULL || mail == NULL) {
+        rc = refuse(server);
         goto out;
+    }
     s->server = server;
     s->counters = tl__counters_create();
     opts.counters = tl__counters_ops(s->counters);
