@@ -68,8 +68,8 @@ static void call_timed(struct tl_core_role *core, struct tl_token *token, const 
 
     if (counts)
         tl__pmu_before(d, token, args);
-    tl_store_rlx(&core->since, tl__clock_cycles(&d->clock)); /* relaxed: read when nothing has moved for long */
-    token->start = tl__clock_cycles(&d->clock);
+    /* Relaxed: read when nothing has moved for long. The stamp is the last thing before the kernel. */
+    tl_store_rlx(&core->since, token->start = tl__clock_cycles(&d->clock));
     kernel->fn(args);
     token->end = tl__clock_cycles(&d->clock);
     tl_store_rlx(&core->since, 0);

@@ -431,8 +431,9 @@ static inline uint64_t tl__stamp(const struct tl_device *d, uint64_t *last, uint
 bool tl__part_record(struct tl_sched *s, struct tl_core_role *core);
 /* After a hang: records the parts that cores are still inside of, without an end. 0 done, TL_EAGAIN parked. */
 int tl__parts_unfinished(struct tl_sched *s);
-/* Does a step; with phases on it is one, if it moved anything. */
-bool tl__phase_step(struct tl_sched *s, enum tl_wire_phase_kind kind, bool (*step)(struct tl_sched *s));
+/* Does a step; with phases on it is one, if it moved anything. `follows`: the scheduler's last stamp was taken just
+ * now, at the end of the phase before it. */
+bool tl__phase_step(struct tl_sched *s, enum tl_wire_phase_kind kind, bool follows, bool (*step)(struct tl_sched *s));
 /* Notes a phase from `start` until now. There is room for TL_PHASES_SPARE of them after a look at tl__phases_room. */
 void tl__phase_note(struct tl_sched *s, enum tl_wire_phase_kind kind, uint64_t start, uint32_t tasks);
 static inline bool tl__phases_room(const struct tl_sched *s)

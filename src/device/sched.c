@@ -96,19 +96,20 @@ static void note_work(struct tl_sched *s)
 
 static bool step_locked(struct tl_sched *s)
 {
-    bool progress = false;
+    bool progress = false, completed;
 
     if (TASKLENS_DFX && s->phases.count != 0 && !tl__phases_flush(s))
         return false;
     s->phases.steps++;
     if (s->probe.capture.slot != NULL) {
-        if (!tl__phase_step(s, resumed_phase(s), resume_capture))
+        if (!tl__phase_step(s, resumed_phase(s), false, resume_capture))
             return false;
         progress = true;
     }
-    progress |= tl__phase_step(s, TL_WIRE_PHASE_COMPLETE, tl__complete_step);
+    completed = tl__phase_step(s, TL_WIRE_PHASE_COMPLETE, progress, tl__complete_step);
+    progress |= completed;
     if (tl_load_rlx(&s->device->failed) == 0) /* relaxed: a task dispatched meanwhile does no harm */
-        progress |= tl__phase_step(s, TL_WIRE_PHASE_DISPATCH, tl__dispatch_step);
+        progress |= tl__phase_step(s, TL_WIRE_PHASE_DISPATCH, completed, tl__dispatch_step);
     if (!progress && s->probe.capture.slot == NULL && !tl__recorder_waits(&s->rec) && drained(s))
         progress |= end_step(s);
     return progress;

@@ -122,7 +122,7 @@ void tl__phase_note(struct tl_sched *s, enum tl_wire_phase_kind kind, uint64_t s
     s->rec.expected[TL_STREAM_PHASES]++;
 }
 
-bool tl__phase_step(struct tl_sched *s, enum tl_wire_phase_kind kind, bool (*step)(struct tl_sched *s))
+bool tl__phase_step(struct tl_sched *s, enum tl_wire_phase_kind kind, bool follows, bool (*step)(struct tl_sched *s))
 {
     struct tl_phases *p = &s->phases;
     uint64_t start;
@@ -131,7 +131,7 @@ bool tl__phase_step(struct tl_sched *s, enum tl_wire_phase_kind kind, bool (*ste
     if (!tl__records(&s->rec, TL_STREAM_PHASES))
         return step(s);
     p->tasks = p->pop_hit = p->pop_miss = 0;
-    start = tl__stamp(s->device, &s->stamp, 0);
+    start = follows ? s->stamp : tl__stamp(s->device, &s->stamp, 0);
     progress = step(s);
     if (progress)
         tl__phase_note(s, kind, start, p->tasks);
