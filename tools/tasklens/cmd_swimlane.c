@@ -36,7 +36,7 @@ static int parse(struct swimlane *s, int argc, char **argv)
 {
     const struct tl_opt table[] = {
         {.letter = 'o',
-         .name = "out",
+         .name = "output",
          .kind = TL_OPT_TEXT,
          .target = &s->out,
          .value = "FILE",

@@ -53,8 +53,8 @@ static int help(void)
            "Runs task graphs on simulated accelerators and shows what every task saw and did.\n\n"
            "Commands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        printf("  %-13s %s\n", commands[i]->name, commands[i]->summary);
-    printf("  %-13s %s\n\n", "help", "Show this, or the options of a command: tasklens help COMMAND");
+        printf("  %-14s %s\n", commands[i]->name, commands[i]->summary);
+    printf("  %-14s %s\n\n", "help", "Show this, or the options of a command: tasklens help COMMAND");
     printf("Options:\n  -h, --help     Show this\n  -V, --version  Show the version\n\n"
            "Exit codes: 0 good; 1 results differ from the golden; 2 bad usage or unreadable input;\n"
            "3 the device failed; 4 diagnostics incomplete.\n");
