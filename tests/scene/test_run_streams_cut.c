@@ -53,7 +53,7 @@ static uint64_t check_swimlane(const char *dir, bool built_first, unsigned ancho
     }
     assert_int_equal(still, running);
     submits = s.n_orchs;
-    assert_true(built_first ? submits == TASKS : submits > FINISHED && submits <= TASKS);
+    assert_true(built_first ? submits == TASKS : submits >= FINISHED && submits <= TASKS);
     for (uint64_t i = 0; i < s.n_orchs; i++)
         assert_int_equal(s.orchs[i].task_id, i);
     assert_true(s.n_phases >= 2 * FINISHED + 1); /* given out and taken back, and the last one given out */
@@ -164,7 +164,7 @@ static void a_kernel_that_crashes(void **state)
             fail_msg("%s", err.msg);
         assert_int_equal(s.n_cores, FINISHED); /* the third dies */
         assert_int_equal(s.n_aicpus, FINISHED);
-        assert_true(s.n_orchs > FINISHED);
+        assert_true(s.n_orchs >= FINISHED); /* the third may crash before its submit is over */
         tl__swimlane_fini(&s);
         check_counters(dir);
         check_rings(dir, true);
