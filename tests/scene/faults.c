@@ -11,7 +11,7 @@
 
 #include <tasklens/program.h>
 
-enum { PARAM_WAY, PARAM_WHERE, PARAM_ON_AIC, PARAM_FAR, PARAM_EXTRA, PARAM_BAD };
+enum { PARAM_WAY, PARAM_WHERE, PARAM_ON_AIC, PARAM_FAR, PARAM_EXTRA, PARAM_BAD, PARAM_LINGER };
 enum {
     WAY_NULL,
     WAY_READ,
@@ -38,6 +38,8 @@ static const struct tl_param params[] = {
     [PARAM_FAR] = {"far", 0, -(INT64_C(1) << 32), INT64_C(1) << 32, "way 12: bytes past the output"},
     [PARAM_EXTRA] = {"extra", 0, 0, 1 << 20, "tasks before, each with an output of its own"},
     [PARAM_BAD] = {"bad", 2, 0, 4, "the task that dies"},
+    [PARAM_LINGER] = {"linger", 0, 0, 10,
+                      "seconds that the orchestration takes after its submits: others run the kernels"},
 };
 
 enum { FUNC_ADD_ONE, FUNC_DIE, FUNC_DIE_AIC, FUNC_ONE };
@@ -183,6 +185,8 @@ static void orchestrate(struct tl_orch *o, const struct tl_program_args *in)
             submit(o, in, i, &args);
             from = to;
         }
+        if (in->params[PARAM_LINGER] != 0)
+            (void)sleep((unsigned)in->params[PARAM_LINGER]);
     }
 }
 

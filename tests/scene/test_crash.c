@@ -135,6 +135,10 @@ static void which_core_and_thread(void **state)
     expect(3, words);
     expect_said("in kernel \"die_aic\", task r0t2 (0x0000000000000002) on AIC core ");
     expect_said("[CRASH] the code at faults.so+0x");
+    /* The chip's first thread is in the orchestration: another one dies. */
+    (void)snprintf(words, sizeof(words), "run %s --set way=6 --set linger=10 --sim-threads 2", program);
+    expect(3, words);
+    expect_said(": the stack overflowed");
     for (int threads = 1; threads <= 4; threads++)
         for (int i = 0; i < 4; i++) {
             (void)snprintf(words, sizeof(words), "run %s --set way=6 --sim-threads %d", program, threads);
