@@ -17,10 +17,10 @@
 #define LONG 8  /* characters of a float */
 
 static const struct tl_column columns[] = {
-    {"index", true, false},  {"task", false, false}, {"func", false, false},  {"stage", false, false},
-    {"role", false, false},  {"arg", true, false},   {"dtype", false, false}, {"shape", false, false},
-    {"values", false, true}, {"min", true, true},    {"max", true, true},     {"NaN", true, true},
-    {"Inf", true, true},     {"notes", false, true},
+    {"index", true, false},  {"task", false, false},  {"func", false, false}, {"kernel", false, true},
+    {"stage", false, false}, {"role", false, false},  {"arg", true, false},   {"dtype", false, false},
+    {"shape", false, false}, {"values", false, true}, {"min", true, true},    {"max", true, true},
+    {"NaN", true, true},     {"Inf", true, true},     {"notes", false, true},
 };
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), VALUE_CELLS = 5 };
 
@@ -153,6 +153,17 @@ static void put_value_cells(const struct rows *rows, uint64_t number, const stru
     }
 }
 
+/* "qk", "matmul,add"; a kernel without a name is "?". Nothing where no names are known. */
+static void put_kernels(struct tl_page *page, const struct tl_name_map *names, const struct tl_dump_record *r)
+{
+    for (unsigned i = 0; names != NULL && i < r->func_count && i < TL_DUMP_MAX_FUNCS; i++) {
+        const char *name = tl__name_of(names, r->func_id[i]);
+
+        tl__put(page, ",", i > 0);
+        tl__put_str(page, name != NULL ? name : "?");
+    }
+}
+
 static void put_row(void *ctx, uint64_t number, struct tl_row *row)
 {
     const struct rows *rows = ctx;
@@ -165,6 +176,8 @@ static void put_row(void *ctx, uint64_t number, struct tl_row *row)
     tl__put_task(page, r->task_id);
     tl__cell_end(row);
     tl__put_funcs(page, r);
+    tl__cell_end(row);
+    put_kernels(page, rows->list->names, r);
     tl__cell_end(row);
     tl__put_str(page, r->stage == TL_STAGE_BEFORE ? "before" : "after");
     tl__cell_end(row);

@@ -10,11 +10,13 @@
 
 #include "analysis/dump_payload.h"
 #include "analysis/page.h"
+#include "artifact/name_map.h"
 #include "base/json.h"
 
 struct tl_dump_list {
-    struct tl_dump_scan scan; /* what, and whether with values: first ones, extremes, NaN and Inf */
-    const char *dir;          /* of the recording, for the first line */
+    struct tl_dump_scan scan;        /* what, and whether with values: first ones, extremes, NaN and Inf */
+    const char *dir;                 /* of the recording, for the first line */
+    const struct tl_name_map *names; /* of the kernels, for a column of the text; NULL: none */
 };
 
 /* Two heading lines (level, counts, payload file; losses), then the table. 0, or the code of what could not be read

@@ -207,16 +207,34 @@ static int verify(struct dump *d)
     return report(d, end != 0 ? end : code, &error);
 }
 
+/* The kernels' names stand beside the dump's own directory, where the run recorded something that needs them too. */
+static bool find_names(const struct dump *d, struct tl_name_map *ret_names)
+{
+    struct tl_error error = {0};
+    char dir[4200];
+    int code;
+
+    if ((size_t)snprintf(dir, sizeof(dir), "%s/..", d->found.path) >= sizeof(dir))
+        return false;
+    code = tl__name_map_find(dir, ret_names, &error);
+    if (code != 0 && code != TL_ENOENT)
+        (void)fprintf(stderr, "tasklens dump: kernels are shown by number: %s\n", error.msg);
+    return code == 0;
+}
+
 static int list(struct dump *d)
 {
     struct tl_progress progress = TL_PROGRESS_INIT("read");
     struct tl_dump_list l = {.scan = {.recording = d->recording, .pick = &d->pick, .values = !d->no_values},
                              .dir = d->found.path};
+    struct tl_name_map names = {0};
     struct tl_error error = {0};
     struct tl_page page;
     struct tl_json json;
     int code, end;
 
+    if (find_names(d, &names))
+        l.names = &names;
     if (l.scan.values) {
         l.scan.progress = tl__progress_bytes;
         l.scan.progress_ctx = &progress;
@@ -232,6 +250,7 @@ static int list(struct dump *d)
         tl__page_fini(&page);
     }
     tl__progress_end(&progress);
+    tl__name_map_fini(&names);
     return report(d, code != 0 ? code : end, &error);
 }
 
