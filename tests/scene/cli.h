@@ -38,4 +38,16 @@ static void expect(int code, const char *words)
         fail_msg("tasklens %s: exit code %d, not %d; it said: %s", words, exit_code, code, message);
 }
 
+/* Bad input: one line on stderr that holds `part` and begins with the command's name, nothing on stdout, exit code 2.
+ */
+static inline void refuses(const char *words, const char *part)
+{
+    expect(2, words);
+    if (message == NULL || strstr(message, part) == NULL)
+        fail_msg("tasklens %s: no \"%s\" in: %s", words, part, message != NULL ? message : "");
+    assert_string_equal(output, "");
+    assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1);
+    assert_int_equal(strncmp(message, "tasklens", 8), 0);
+}
+
 #endif

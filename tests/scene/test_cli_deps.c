@@ -7,17 +7,6 @@
 #include "scene/deps_recording.h"
 #include "scene/golden.h"
 
-/* Bad input: one line on stderr that holds `part`, nothing on stdout, exit code 2. */
-static void refuses(const char *words, const char *part)
-{
-    expect(2, words);
-    if (strstr(message, part) == NULL)
-        fail_msg("tasklens %s: no \"%s\" in: %s", words, part, message);
-    assert_string_equal(output, "");
-    assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1);
-    assert_int_equal(strncmp(message, "tasklens deps: ", 15), 0);
-}
-
 /* The graph of a file that only says who feeds whom. */
 static void write_edges(const char *dir, unsigned tasks, const unsigned (*edges)[2], unsigned count)
 {

@@ -4,55 +4,14 @@
  * messages and exit codes. Everything runs in a directory of its own, so that paths are the same everywhere.
  */
 #include "scene/cli.h"
+#include "scene/golden.h"
 #include "scene/recording_fixture.h"
-
-#include <errno.h>
-
-/* Bad input: one line on stderr that holds `part`, nothing on stdout, exit code 2. */
-static void refuses(const char *words, const char *part)
-{
-    expect(2, words);
-    if (strstr(message, part) == NULL)
-        fail_msg("tasklens %s: no \"%s\" in: %s", words, part, message);
-    assert_string_equal(output, "");
-    assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1);
-    assert_int_equal(strncmp(message, "tasklens", 8), 0);
-}
-
-static void matches_golden(const char *text, const char *name)
-{
-    char path[600];
-    FILE *f;
-    char *want;
-    size_t n;
-
-    (void)snprintf(path, sizeof(path), "%s/tests/golden/dump/%s", TL_TEST_SOURCE_DIR, name);
-    if (getenv("TL_UPDATE_GOLDEN") != NULL) {
-        f = fopen(path, "wb");
-        assert_non_null(f);
-        assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
-        assert_int_equal(fclose(f), 0);
-        return;
-    }
-    f = fopen(path, "rb");
-    if (f == NULL)
-        fail_msg("%s: %s", path, strerror(errno));
-    want = calloc(1, 1 << 20);
-    assert_non_null(want);
-    n = fread(want, 1, (1 << 20) - 1, f);
-    assert_true(n > 0);
-    assert_int_equal(fclose(f), 0);
-    if (strcmp(text, want) != 0)
-        print_message("---- %s has:\n%s---- but it is:\n%s", path, want, text);
-    assert_string_equal(text, want);
-    free(want);
-}
 
 static void file_matches_golden(const char *file, const char *name)
 {
     char *text = fixture_read(file, NULL);
 
-    matches_golden(text, name);
+    golden_is(text, name);
     free(text);
 }
 
@@ -72,13 +31,13 @@ static void list(void **state)
     (void)state;
     expect(0, "dump run");
     assert_string_equal(message, "");
-    matches_golden(output, "list.txt");
+    golden_is(output, "dump/list.txt");
     expect(0, "dump run --no-values");
-    matches_golden(output, "list_no_values.txt");
+    golden_is(output, "dump/list_no_values.txt");
     expect(0, "dump run --json");
-    matches_golden(output, "list.json");
+    golden_is(output, "dump/list.json");
     expect(0, "dump --json --no-values -t r1t7 -s after run");
-    matches_golden(output, "list_no_values.json");
+    golden_is(output, "dump/list_no_values.json");
 }
 
 static void every_way_to_name_it(void **state)
@@ -106,11 +65,11 @@ static void filters(void **state)
 {
     (void)state;
     expect(0, "dump run -t r1t7");
-    matches_golden(output, "filter_task.txt");
+    golden_is(output, "dump/filter_task.txt");
     expect(0, "dump run --task 0x100000007 --stage after --role output");
-    matches_golden(output, "filter_all.txt");
+    golden_is(output, "dump/filter_all.txt");
     expect(0, "dump run -t 4294967303 -s after_completion -r OUTPUT -a 5");
-    matches_golden(output, "filter_all.txt");
+    golden_is(output, "dump/filter_all.txt");
     expect(0, "dump run -t 99");
     assert_non_null(strstr(output, "shown: 0 of 19\n"));
 }
@@ -124,8 +83,8 @@ static void one_entry(void **state)
         (void)snprintf(words, sizeof(words), "dump run -i %d", i);
         expect(0, words);
         assert_string_equal(message, "");
-        (void)snprintf(name, sizeof(name), "entry_%02d.txt", i);
-        matches_golden(output, name);
+        (void)snprintf(name, sizeof(name), "dump/entry_%02d.txt", i);
+        golden_is(output, name);
     }
 }
 
@@ -133,11 +92,11 @@ static void export_txt(void **state)
 {
     (void)state;
     expect(0, "dump run --export");
-    matches_golden(output, "export_txt.txt");
-    file_matches_golden("run/args_dump/txt/r0t0_before_input_arg0.txt", "export_2d.txt");
-    file_matches_golden("run/args_dump/txt/r1t7_before_inout_arg0.txt", "export_3d.txt");
-    file_matches_golden("run/args_dump/txt/r0t1_before_input_arg0.txt", "export_cut.txt");
-    file_matches_golden("run/args_dump/txt/r0t0_before_input_arg3.txt", "export_scalar.txt");
+    golden_is(output, "dump/export_txt.txt");
+    file_matches_golden("run/args_dump/txt/r0t0_before_input_arg0.txt", "dump/export_2d.txt");
+    file_matches_golden("run/args_dump/txt/r1t7_before_inout_arg0.txt", "dump/export_3d.txt");
+    file_matches_golden("run/args_dump/txt/r0t1_before_input_arg0.txt", "dump/export_cut.txt");
+    file_matches_golden("run/args_dump/txt/r0t0_before_input_arg3.txt", "dump/export_scalar.txt");
     expect(0, "dump run --export txt -i 0");
     assert_string_equal(output, "1 file written\nrun/args_dump/txt\n");
 }
@@ -178,7 +137,7 @@ static void export_npy(void **state)
 
     (void)state;
     expect(0, "dump run --export npy");
-    matches_golden(output, "export_npy.txt");
+    golden_is(output, "dump/export_npy.txt");
     npy_is("r0t0_before_input_arg1", "<f2", "(2, 2)", f16, sizeof(f16));
     npy_is("r0t0_after_output_arg2", "<f4", "(3,)", bf16, sizeof(bf16));
     npy_is("r0t0_before_input_arg3", "<f4", "()", scalar, sizeof(scalar));
@@ -222,9 +181,9 @@ static void verify_finds_each_fault(void **state)
 
     (void)state;
     expect(0, "dump --verify run");
-    matches_golden(output, "verify.txt");
+    golden_is(output, "dump/verify.txt");
     expect(0, "dump --verify --json run");
-    matches_golden(output, "verify.json");
+    golden_is(output, "dump/verify.json");
 
     bin = fixture_read("run/args_dump/args.bin", &n);
     fixture_everything(&f);
@@ -232,9 +191,9 @@ static void verify_finds_each_fault(void **state)
     bin[1] ^= 1;
     fixture_write("flipped/args_dump/args.bin", bin, n);
     expect(4, "dump --verify flipped");
-    matches_golden(output, "verify_flipped.txt");
+    golden_is(output, "dump/verify_flipped.txt");
     expect(4, "dump --verify --json flipped");
-    matches_golden(output, "verify_flipped.json");
+    golden_is(output, "dump/verify_flipped.json");
     expect(0, "dump flipped"); /* it can be looked at */
 
     fixture_save(&f, "cut");
@@ -257,9 +216,9 @@ static void usage(void **state)
     expect(0, "--help");
     assert_non_null(strstr(output, "\n  dump "));
     expect(0, "help dump");
-    matches_golden(output, "help.txt");
+    golden_is(output, "dump/help.txt");
     expect(0, "dump --help");
-    matches_golden(output, "help.txt");
+    golden_is(output, "dump/help.txt");
     refuses("dump -x", "no option -x");
     refuses("dump --nothing=3", "no option --nothing;");
     refuses("dump --task", "--task needs a value");
@@ -357,7 +316,7 @@ static void old_recordings(void **state)
         "\"truncated\": false, \"overwritten\": true, \"bin_offset\": 0, \"bin_size\": 8}]}");
     fixture_write("old/args.bin", payload, sizeof(payload));
     expect(0, "dump old");
-    matches_golden(output, "list_old.txt");
+    golden_is(output, "dump/list_old.txt");
 }
 
 static void newest_of_a_tree(void **state)

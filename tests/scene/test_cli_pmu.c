@@ -2,8 +2,7 @@
 /* `tasklens pmu` as a user meets it: its text against tests/golden/pmu/ (TL_UPDATE_GOLDEN=1 rewrites it), its messages
  * and exit codes, and files that another runtime made. */
 #include "scene/cli.h"
-
-#include <errno.h>
+#include "scene/golden.h"
 
 #include "artifact/name_map.h"
 #include "artifact/pmu.h"
@@ -82,57 +81,23 @@ static int setup(void **state)
     return tl__name_map_write(fixture_path("run"), "default", &map, &error);
 }
 
-static void is_golden(const char *name)
-{
-    char path[600], want[1 << 14];
-    FILE *f;
-    size_t n;
-
-    (void)snprintf(path, sizeof(path), "%s/tests/golden/pmu/%s", TL_TEST_SOURCE_DIR, name);
-    if (getenv("TL_UPDATE_GOLDEN") != NULL) {
-        f = fopen(path, "wb");
-        assert_non_null(f);
-        assert_int_equal(fwrite(output, 1, strlen(output), f), strlen(output));
-        assert_int_equal(fclose(f), 0);
-        return;
-    }
-    f = fopen(path, "rb");
-    if (f == NULL)
-        fail_msg("%s: %s", path, strerror(errno));
-    n = fread(want, 1, sizeof(want) - 1, f);
-    want[n] = 0;
-    assert_int_equal(fclose(f), 0);
-    if (strcmp(output, want) != 0)
-        print_message("---- %s has:\n%s---- but it is:\n%s", path, want, output);
-    assert_string_equal(output, want);
-}
-
-static void refuses(const char *words, const char *part)
-{
-    expect(2, words);
-    if (strstr(message, part) == NULL)
-        fail_msg("tasklens %s: no \"%s\" in: %s", words, part, message);
-    assert_string_equal(output, "");
-    assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1);
-}
-
 static void views(void **state)
 {
     (void)state;
     expect(0, "pmu run");
     assert_string_equal(message, "");
-    is_golden("all.txt");
+    golden_is(output, "pmu/all.txt");
     expect(0, "pmu run/pmu.csv");
     expect(0, "pmu run --column mte2_busy_cycles");
-    is_golden("column.txt");
+    golden_is(output, "pmu/column.txt");
     expect(0, "pmu -c all run");
-    is_golden("every_column.txt");
+    golden_is(output, "pmu/every_column.txt");
     expect(0, "pmu run --json");
-    is_golden("all.json");
+    golden_is(output, "pmu/all.json");
     expect(0, "pmu run --json --column icache_req");
-    is_golden("column.json");
+    golden_is(output, "pmu/column.json");
     expect(0, "help pmu");
-    is_golden("help.txt");
+    golden_is(output, "pmu/help.txt");
 }
 
 static void messages(void **state)

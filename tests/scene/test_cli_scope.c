@@ -3,16 +3,6 @@
 #include "scene/cli.h"
 #include "scene/golden.h"
 
-/* Bad input: one line on stderr that holds `part`, nothing on stdout, exit code 2. */
-static void refuses(const char *words, const char *part)
-{
-    expect(2, words);
-    if (strstr(message, part) == NULL)
-        fail_msg("tasklens %s: no \"%s\" in: %s", words, part, message);
-    assert_string_equal(output, "");
-    assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1);
-}
-
 /* A file of the fuzz corpus as the recording DIR. */
 static void record(const char *dir, const char *corpus)
 {

@@ -27,16 +27,6 @@ static void checked(const char *trace, const char *words)
         fail_msg("%s", command);
 }
 
-static void refuses(const char *words, const char *part)
-{
-    expect(2, words);
-    if (strstr(message, part) == NULL)
-        fail_msg("tasklens %s: no \"%s\" in: %s", words, part, message);
-    assert_string_equal(output, "");
-    assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1);
-    assert_int_equal(strncmp(message, "tasklens", 8), 0);
-}
-
 static void says(const char *part)
 {
     if (strstr(output, part) == NULL)

@@ -58,14 +58,6 @@ static void says(const char *part)
         fail_msg("no \"%s\" in:\n%s", part, output);
 }
 
-static void refuses(const char *words, const char *part)
-{
-    expect(2, words);
-    if (strstr(message, part) == NULL)
-        fail_msg("tasklens %s: no \"%s\" in: %s", words, part, message);
-    assert_string_equal(output, "");
-}
-
 static void trace_has(const char *trace, const char *part, bool wanted)
 {
     char *text = fixture_read(trace, NULL);

@@ -49,7 +49,7 @@ static void expect_no_leaf(const char *root, unsigned rank, unsigned dispatch)
     assert_int_equal(access(leaf(root, rank, dispatch), F_OK), -1);
 }
 
-static void refuses(const char *words, const char *part)
+static void run_refuses(const char *words, const char *part)
 {
     expect(2, words);
     if (strstr(message, part) == NULL)
@@ -75,7 +75,7 @@ static void chips_in_turn(void **state)
     assert_int_equal(c.method, TL_CLOCK_SAME); /* one process has one clock */
     assert_int_equal(c.error_ns, 0);
     /* Again into the same directory: nothing is overwritten. */
-    refuses("run vector_add --chips 2 --dump-args 2 --out turn", "turn holds another job's ranks");
+    run_refuses("run vector_add --chips 2 --dump-args 2 --out turn", "turn holds another job's ranks");
     expect_leaf("turn", 1, 2, 1);
 }
 
@@ -117,12 +117,12 @@ static void chips_as_pinned(void **state)
 static void wrong_words(void **state)
 {
     (void)state;
-    refuses("run vector_add --pin 0", "add --chips");
-    refuses("run vector_add --chips 0", "--chips");
-    refuses("run vector_add --chips 2 --pin 2", "chips from 0 to 1");
-    refuses("run vector_add --chips 2 --pin 0,", "chips from 0 to 1");
-    refuses("run vector_add --chips 2 --pin 0,1,1", "3 dispatches, and there are 2");
-    refuses("run vector_add --chips 2 --set tiles=0 --dump-args 2 --out none", "tiles");
+    run_refuses("run vector_add --pin 0", "add --chips");
+    run_refuses("run vector_add --chips 0", "--chips");
+    run_refuses("run vector_add --chips 2 --pin 2", "chips from 0 to 1");
+    run_refuses("run vector_add --chips 2 --pin 0,", "chips from 0 to 1");
+    run_refuses("run vector_add --chips 2 --pin 0,1,1", "3 dispatches, and there are 2");
+    run_refuses("run vector_add --chips 2 --set tiles=0 --dump-args 2 --out none", "tiles");
 }
 
 /* The second of a chip's results is bad, and the tree is whole. */
@@ -326,7 +326,8 @@ static void a_rank_is_killed(void **state)
         if (r != 3)
             expect_leaf("killed", r, 4, 0);
     }
-    refuses("swimlane killed", "rank 3 has no chip_swimlane_records.json in killed/rank3/d0: its run was cut short");
+    run_refuses("swimlane killed",
+                "rank 3 has no chip_swimlane_records.json in killed/rank3/d0: its run was cut short");
     expect(0, "recover killed/rank3/d0");
     expect(0, "swimlane killed");
     assert_non_null(strstr(output, "recording killed: 4 ranks, 4 dispatches\n"));

@@ -4,6 +4,7 @@
  * says so, and what was recorded survives a crash, a hang, and a chip or a host that is killed.
  */
 #include "scene/cli.h"
+#include "scene/slow_run.h"
 #include "scene/process.h"
 
 #include <fcntl.h>
@@ -180,37 +181,6 @@ static void what_a_hang_leaves(void **state)
     }
 }
 
-/* Starts a run that lasts, because its payloads go to the disk slowly. */
-static pid_t start(const char *out)
-{
-    pid_t pid = fork();
-
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        const char *command = TL_TEST_BINARY_DIR "/tasklens";
-        int null = open("/dev/null", O_RDWR);
-
-        if (null < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || chdir(fixture_dir) != 0)
-            _exit(99);
-        (void)execl(command, "tasklens", "run", "vector_add", "--set", "elements=4194304", "--set", "tiles=256",
-                    "--dump-args", "2", "--enable-scope-stats", "--dfx-set", "records=1", "--throttle-writer", "8M",
-                    "--out", out, (char *)NULL);
-        _exit(99);
-    }
-    return pid;
-}
-
-static void until_it_records(const char *out)
-{
-    char name[100];
-    struct stat st = {.st_size = 0};
-
-    (void)snprintf(name, sizeof(name), "%s/run.journal", out);
-    for (int i = 0; i < 2000 && (stat(fixture_path(name), &st) != 0 || st.st_size < 10000); i++)
-        usleep(10000);
-    assert_true(st.st_size >= 10000);
-}
-
 static void begins_are_there(const char *out)
 {
     struct tl_scope_stats s = stats_of(out);
@@ -226,11 +196,11 @@ static void begins_are_there(const char *out)
 
 static void what_a_killed_chip_leaves(void **state)
 {
-    pid_t pid = start("chip");
+    pid_t pid = slow_run_start("--enable-scope-stats", "chip");
     int status;
 
     (void)state;
-    until_it_records("chip");
+    slow_run_await("chip", 10000);
     assert_int_equal(kill(child_of(pid), SIGKILL), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
@@ -240,11 +210,11 @@ static void what_a_killed_chip_leaves(void **state)
 
 static void what_a_killed_host_leaves(void **state)
 {
-    pid_t pid = start("host");
+    pid_t pid = slow_run_start("--enable-scope-stats", "host");
     int status;
 
     (void)state;
-    until_it_records("host");
+    slow_run_await("host", 10000);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(access(fixture_path("host/scope_stats/scope_stats.jsonl"), F_OK), -1);
