@@ -43,7 +43,7 @@ static int size_heaps(struct tl_worker *w, const struct tl_run_config *c, const 
         if (w->heap[i] != 0)
             continue;
         (void)snprintf(what, sizeof(what), "heap of ring %u (--heap-bytes)", i);
-        rc = tl__chip_alloc(w->chip, each, what, &w->heap[i], reterr);
+        rc = tl__chip_alloc(w->chip, each, TL_MEMORY_KEPT, what, &w->heap[i], reterr);
         if (rc != 0)
             return rc;
         w->heap_bytes[i] = each;
@@ -57,7 +57,7 @@ static int place_tensor(struct tl_run *run, uint32_t i, uint64_t bytes, const ch
     const uint32_t guard = run->config.guard;
     /* One page to begin at a page, one in front, one behind. What no memory holds is refused as it is. */
     uint64_t room = guard != 0 && bytes <= UINT64_C(1) << 46 ? tl__guard_room(bytes) + 2 * TL_GUARD_PAGE : bytes;
-    int rc = tl__chip_alloc(run->worker->chip, room, what, &run->tensor_block[i], reterr);
+    int rc = tl__chip_alloc(run->worker->chip, room, TL_MEMORY_RUN, what, &run->tensor_block[i], reterr);
 
     if (rc != 0)
         return rc;
@@ -115,7 +115,8 @@ static int place_launch(struct tl_run *run, struct tl_launch *l, const struct tl
     struct tl_chip *chip = run->worker->chip;
     uint64_t tensors_at = ALIGN_UP(sizeof(*l), 1024) + sizeof(idle);
     uint64_t params_at = ALIGN_UP(tensors_at + l->n_tensors * sizeof(*table), 64);
-    int rc = tl__chip_alloc(chip, params_at + l->n_params * sizeof(*params), "launch", &run->block, reterr);
+    int rc =
+        tl__chip_alloc(chip, params_at + l->n_params * sizeof(*params), TL_MEMORY_RUN, "launch", &run->block, reterr);
 
     if (rc != 0)
         return rc;

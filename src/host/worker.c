@@ -78,7 +78,7 @@ static int transport_alloc(void *ctx, uint64_t bytes, uint64_t *ret_addr)
 {
     struct tl_worker *w = ctx;
 
-    return tl__chip_alloc(w->chip, bytes, "recording", ret_addr, &w->alloc_error);
+    return tl__chip_alloc(w->chip, bytes, TL_MEMORY_KEPT, "recording", ret_addr, &w->alloc_error);
 }
 
 static void transport_free(void *ctx, uint64_t addr)

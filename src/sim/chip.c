@@ -208,9 +208,10 @@ void tl__chip_view(const struct tl_chip *c, struct tl_chip_view *ret_view)
     ret_view->bells = c->bells;
 }
 
-int tl__chip_alloc(struct tl_chip *c, uint64_t bytes, const char *what, uint64_t *ret_addr, struct tl_error *reterr)
+int tl__chip_alloc(struct tl_chip *c, uint64_t bytes, enum tl_memory_use use, const char *what, uint64_t *ret_addr,
+                   struct tl_error *reterr)
 {
-    return tl__sim_memory_alloc(&c->memory, bytes, what, ret_addr, reterr);
+    return tl__sim_memory_alloc(&c->memory, bytes, use, what, ret_addr, reterr);
 }
 
 void tl__chip_free(struct tl_chip *c, uint64_t addr)

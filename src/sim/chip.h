@@ -17,6 +17,7 @@
 
 #include "arch/arch.h"
 #include "wire/bell.h"
+#include "wire/memory.h"
 
 enum tl_chip_mode { TL_CHIP_PROCESS, TL_CHIP_THREAD };
 
@@ -48,7 +49,8 @@ struct tl_chip_view {
 void tl__chip_view(const struct tl_chip *chip, struct tl_chip_view *ret_view);
 
 /* Device memory; see sim/memory.h. */
-int tl__chip_alloc(struct tl_chip *chip, uint64_t bytes, const char *what, uint64_t *ret_addr, struct tl_error *reterr);
+int tl__chip_alloc(struct tl_chip *chip, uint64_t bytes, enum tl_memory_use use, const char *what, uint64_t *ret_addr,
+                   struct tl_error *reterr);
 void tl__chip_free(struct tl_chip *chip, uint64_t addr);
 uint64_t tl__chip_largest(struct tl_chip *chip);
 

@@ -2,6 +2,7 @@
 #include "sim/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,7 +10,6 @@
 
 #include "base/env.h"
 #include "base/error.h"
-#include "wire/memory.h"
 
 #define PAGE UINT64_C(4096)
 
@@ -76,16 +76,13 @@ static uint64_t largest_free(const struct tl_sim_memory *m)
     return largest;
 }
 
-/* Takes the first `bytes` of `e`; the rest becomes a free extent behind it. Guard: lock held. */
-static int split(struct tl_extent *e, uint64_t bytes)
+/* Makes two of `e`, the first of `bytes`; both are as free as `e` was. NULL: no memory. Guard: lock held. */
+static struct tl_extent *split(struct tl_extent *e, uint64_t bytes)
 {
-    struct tl_extent *rest;
+    struct tl_extent *rest = tl__alloc(1, sizeof(*rest));
 
-    if (e->bytes == bytes)
-        return 0;
-    rest = tl__alloc(1, sizeof(*rest));
     if (rest == NULL)
-        return TL_ENOMEM;
+        return NULL;
     rest->start = e->start + bytes;
     rest->bytes = e->bytes - bytes;
     rest->prev = e;
@@ -94,35 +91,57 @@ static int split(struct tl_extent *e, uint64_t bytes)
         rest->next->prev = rest;
     e->next = rest;
     e->bytes = bytes;
-    return 0;
+    return rest;
 }
 
-int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, const char *what, uint64_t *ret_addr,
-                         struct tl_error *reterr)
+/* The free extent nearest to the use's end of the memory that has `need` bytes; NULL: none. Guard: lock held. */
+static struct tl_extent *find_free(const struct tl_sim_memory *m, uint64_t need, enum tl_memory_use use)
 {
-    uint64_t need = bytes == 0 ? TL_DEV_ALIGN : bytes, largest = 0, used;
-    struct tl_extent *e;
-    int rc = TL_ENOMEM;
+    struct tl_extent *found = NULL;
+
+    for (struct tl_extent *e = m->first; e != NULL; e = e->next) {
+        if (e->used || e->bytes < need)
+            continue;
+        found = e;
+        if (use == TL_MEMORY_RUN)
+            break;
+    }
+    return found;
+}
+
+/* `need` bytes of the free extent `e`, from the use's end of it. NULL: no memory. Guard: lock held. */
+static struct tl_extent *take(struct tl_extent *e, uint64_t need, enum tl_memory_use use)
+{
+    struct tl_extent *rest;
+
+    if (e->bytes == need)
+        return e;
+    rest = split(e, use == TL_MEMORY_RUN ? need : e->bytes - need);
+    return rest == NULL || use == TL_MEMORY_KEPT ? rest : e;
+}
+
+int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, enum tl_memory_use use, const char *what,
+                         uint64_t *ret_addr, struct tl_error *reterr)
+{
+    uint64_t need = bytes == 0 ? TL_DEV_ALIGN : bytes, largest, used;
+    struct tl_extent *e, *taken = NULL;
 
     need = need > UINT64_MAX - TL_DEV_ALIGN ? UINT64_MAX / TL_DEV_ALIGN * TL_DEV_ALIGN
                                             : (need + TL_DEV_ALIGN - 1) / TL_DEV_ALIGN * TL_DEV_ALIGN;
     lock(m);
-    for (e = m->first; e != NULL; e = e->next)
-        if (!e->used && e->bytes >= need)
-            break;
-    if (e != NULL) {
-        rc = split(e, need);
-        if (rc == 0) {
-            e->used = 1;
-            m->used_bytes += need;
-            *ret_addr = TL_DEV_BASE + e->start;
-        }
-    } else {
-        largest = largest_free(m);
+    e = find_free(m, need, use);
+    if (e != NULL)
+        taken = take(e, need, use);
+    if (taken != NULL) {
+        taken->used = 1;
+        taken->use = use;
+        m->used_bytes += need;
+        *ret_addr = TL_DEV_BASE + taken->start;
     }
+    largest = e != NULL ? 0 : largest_free(m);
     used = m->used_bytes;
     unlock(m);
-    if (rc == 0)
+    if (taken != NULL)
         return 0;
     if (e != NULL)
         return tl__fail(reterr, TL_ENOMEM, "no host memory for the table of device memory");
@@ -130,6 +149,15 @@ int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, const char *wh
                     "%s: %" PRIu64 " bytes of device memory are short by %" PRIu64 " bytes: of %" PRIu64 ", %" PRIu64
                     " are in use and the largest free piece has %" PRIu64,
                     what, need, need - largest, m->bytes, used, largest);
+}
+
+/* The system takes the whole pages of `e` back. If it does not, they merely stay. Guard: lock held. */
+static void give_back_pages(const struct tl_sim_memory *m, const struct tl_extent *e)
+{
+    uint64_t first = (e->start + PAGE - 1) / PAGE * PAGE, end = (e->start + e->bytes) / PAGE * PAGE;
+
+    if (end > first)
+        (void)fallocate(m->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)first, (off_t)(end - first));
 }
 
 /* Joins `e` with the free extent after it. Guard: lock held. */
@@ -155,6 +183,8 @@ void tl__sim_memory_free(struct tl_sim_memory *m, uint64_t addr)
         if (e->used && TL_DEV_BASE + e->start == addr)
             break;
     if (e != NULL) {
+        if (e->use == TL_MEMORY_KEPT)
+            give_back_pages(m, e);
         e->used = 0;
         m->used_bytes -= e->bytes;
         join_next(e);

@@ -13,12 +13,14 @@
 #include <tasklens/error.h>
 
 #include "base/atomic.h"
+#include "wire/memory.h"
 
 /* A run of device memory, used or free; they lie side by side and cover all of it. */
 struct tl_extent {
     uint64_t start, bytes; /* offsets, multiples of TL_DEV_ALIGN */
     struct tl_extent *prev, *next;
-    uint64_t used;
+    uint32_t used;
+    uint32_t use; /* enum tl_memory_use, of a used one */
 };
 
 struct tl_sim_memory {
@@ -33,11 +35,12 @@ struct tl_sim_memory {
 int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error *reterr);
 void tl__sim_memory_fini(struct tl_sim_memory *m);
 
-/* First fit, aligned to TL_DEV_ALIGN; contents undefined. `what` names the use in the message. TL_ENOMEM says how much
- * is asked, how much is free in one piece, and by how many bytes that falls short. */
-int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, const char *what, uint64_t *ret_addr,
-                         struct tl_error *reterr);
-/* `addr` comes from alloc; 0 and strangers are ignored. Pages stay: touching them again costs nothing. */
+/* First fit from the end that is for `use`, aligned to TL_DEV_ALIGN; contents undefined. `what` names the block in the
+ * message. TL_ENOMEM says how much is asked, how much is free in one piece, and by how many bytes that falls short. */
+int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, enum tl_memory_use use, const char *what,
+                         uint64_t *ret_addr, struct tl_error *reterr);
+/* `addr` comes from alloc; 0 and strangers are ignored. The pages of a run's block stay: the next run touches them for
+ * nothing. Those of a kept one, freed because its size no longer suits, go back to the system. */
 void tl__sim_memory_free(struct tl_sim_memory *m, uint64_t addr);
 /* Largest piece that alloc can give now. */
 uint64_t tl__sim_memory_largest(struct tl_sim_memory *m);

@@ -30,4 +30,11 @@ static inline void *tl__dev_ptr(const struct tl_devmem *mem, uint64_t addr, uint
     return mem->base + offset;
 }
 
+/*
+ * What a block is for. Each has an end of the memory of its own: what serves one run begins at the lowest address,
+ * where runs use the same pages again; what is kept from run to run begins at the highest. Between each other they
+ * would leave gaps of sizes that no run asked for, and touch ever new pages in them.
+ */
+enum tl_memory_use { TL_MEMORY_RUN, TL_MEMORY_KEPT };
+
 #endif

@@ -127,9 +127,10 @@ static void open_bench(struct bench *b, enum tl_chip_mode mode, enum tl_transpor
     struct tl_error err = {.msg = ""};
 
     assert_int_equal(tl__chip_open(&opts, &b->chip, &err), 0);
-    assert_int_equal(tl__chip_alloc(b->chip, sizeof(struct tl_launch), "launch", &b->launch, NULL), 0);
-    assert_int_equal(tl__chip_alloc(b->chip, 16, "params", &b->params, NULL), 0);
-    assert_int_equal(tl__chip_alloc(b->chip, sizeof(struct tl_run_status), "status", &b->status, NULL), 0);
+    assert_int_equal(tl__chip_alloc(b->chip, sizeof(struct tl_launch), TL_MEMORY_RUN, "launch", &b->launch, NULL), 0);
+    assert_int_equal(tl__chip_alloc(b->chip, 16, TL_MEMORY_RUN, "params", &b->params, NULL), 0);
+    assert_int_equal(tl__chip_alloc(b->chip, sizeof(struct tl_run_status), TL_MEMORY_RUN, "status", &b->status, NULL),
+                     0);
     if (mode == TL_CHIP_THREAD)
         assert_int_equal(tl__chip_load(b->chip, NULL, &linked, &b->handle, &err), 0);
     else if (tl__chip_load(b->chip, program_path, NULL, &b->handle, &err) != 0)

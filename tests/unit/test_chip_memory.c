@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/env.h"
@@ -32,7 +34,7 @@ static uint64_t take(uint64_t bytes)
 {
     uint64_t addr = 0;
 
-    assert_int_equal(tl__sim_memory_alloc(&memory, bytes, "test", &addr, NULL), 0);
+    assert_int_equal(tl__sim_memory_alloc(&memory, bytes, TL_MEMORY_RUN, "test", &addr, NULL), 0);
     assert_int_equal(addr % TL_DEV_ALIGN, 0);
     return addr;
 }
@@ -68,19 +70,79 @@ static void neighbours_are_joined_in_any_order_of_freeing(void **state)
     }
 }
 
+static uint64_t take_kept(uint64_t bytes)
+{
+    uint64_t addr = 0;
+
+    assert_int_equal(tl__sim_memory_alloc(&memory, bytes, TL_MEMORY_KEPT, "test", &addr, NULL), 0);
+    return addr;
+}
+
+/* Whatever size the kept have and had, runs find the same addresses. */
+static void what_is_kept_lies_at_the_other_end(void **state)
+{
+    const uint64_t end = TL_DEV_BASE + 64 * KIB;
+    uint64_t a = take_kept(8 * KIB), b = take_kept(4 * KIB);
+
+    (void)state;
+    assert_int_equal(a, end - 8 * KIB);
+    assert_int_equal(b, a - 4 * KIB);
+    tl__sim_memory_free(&memory, a);
+    assert_int_equal(take(8 * KIB), TL_DEV_BASE);
+    assert_int_equal(take_kept(6 * KIB), end - 6 * KIB); /* the hole nearest to its end */
+    assert_int_equal(take_kept(6 * KIB), b - 6 * KIB);
+    assert_int_equal(take(KIB), TL_DEV_BASE + 8 * KIB);
+    assert_int_equal(take_kept(2 * KIB), a); /* a whole hole */
+}
+
+static uint64_t touched(void)
+{
+    struct stat st;
+
+    assert_int_equal(fstat(memory.fd, &st), 0);
+    return (uint64_t)st.st_blocks * 512;
+}
+
+static void write_all(uint64_t addr, uint64_t bytes)
+{
+    static const char full[16 * KIB] = {1};
+
+    assert_int_equal(pwrite(memory.fd, full, bytes, (off_t)(addr - TL_DEV_BASE)), (ssize_t)bytes);
+}
+
+static void pages_of_the_kept_go_back(void **state)
+{
+    uint64_t run = take(8 * KIB), kept = take_kept(16 * KIB), beside = take_kept(2 * KIB);
+    unsigned char left;
+
+    (void)state;
+    write_all(run, 8 * KIB);
+    write_all(kept, 16 * KIB);
+    write_all(beside, 2 * KIB);
+    tl__sim_memory_free(&memory, run);
+    assert_int_equal(touched(), 28 * KIB);
+    tl__sim_memory_free(&memory, kept);
+    assert_int_equal(touched(), 12 * KIB);
+    tl__sim_memory_free(&memory, beside); /* half a page: what lies beside it is another's */
+    assert_int_equal(touched(), 12 * KIB);
+    assert_int_equal(pread(memory.fd, &left, 1, (off_t)(beside - TL_DEV_BASE)), 1);
+    assert_int_equal(left, 1);
+}
+
 static void shortfall_is_exact(void **state)
 {
     struct tl_error err;
     uint64_t addr = 7, a = take(10 * KIB);
 
     (void)state;
-    assert_int_equal(tl__sim_memory_alloc(&memory, 60 * KIB + 1, "heap of ring 2", &addr, &err), TL_ENOMEM);
+    assert_int_equal(tl__sim_memory_alloc(&memory, 60 * KIB + 1, TL_MEMORY_RUN, "heap of ring 2", &addr, &err),
+                     TL_ENOMEM);
     assert_int_equal(addr, 7);
     /* 61 KiB asked after rounding, 54 KiB free in one piece: 7 KiB short. */
     assert_non_null(strstr(err.msg, "heap of ring 2: 62464 bytes"));
     assert_non_null(strstr(err.msg, "short by 7168 bytes"));
     assert_non_null(strstr(err.msg, "of 65536, 10240 are in use and the largest free piece has 55296"));
-    assert_int_equal(tl__sim_memory_alloc(&memory, UINT64_MAX, "too much", &addr, &err), TL_ENOMEM);
+    assert_int_equal(tl__sim_memory_alloc(&memory, UINT64_MAX, TL_MEMORY_RUN, "too much", &addr, &err), TL_ENOMEM);
     tl__sim_memory_free(&memory, a);
     assert_int_equal(take(64 * KIB), TL_DEV_BASE);
 }
@@ -116,7 +178,7 @@ static void churn(void *arg)
     for (unsigned i = 0; i < 2000; i++) {
         uint64_t addr;
 
-        if (tl__sim_memory_alloc(&memory, (i % 7 + 1) * KIB, "churn", &addr, NULL) != 0)
+        if (tl__sim_memory_alloc(&memory, (i % 7 + 1) * KIB, TL_MEMORY_RUN, "churn", &addr, NULL) != 0)
             ++*failures;
         else
             tl__sim_memory_free(&memory, addr);
@@ -143,6 +205,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(first_fit_is_aligned_and_reuses_the_lowest_hole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(neighbours_are_joined_in_any_order_of_freeing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_kept_lies_at_the_other_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pages_of_the_kept_go_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shortfall_is_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strangers_are_not_freed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_share_the_table, set_up, tear_down),
