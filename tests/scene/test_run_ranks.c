@@ -142,16 +142,18 @@ static void launch(unsigned ranks, const char *job, const char *words)
 {
     char command[3000];
 
-    (void)snprintf(command, sizeof(command),
-                   "cd '%s'; for r in $(seq 0 %u); do (export OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=%u "
-                   "OMPI_MCA_ess_base_jobid=%s; words='%s'; '%s/tasklens' run ${words//%%R%%/$r} >out$r 2>err$r; "
-                   "echo $? >code$r) & done; wait",
-                   fixture_dir, ranks - 1, ranks, job, words, TL_TEST_BINARY_DIR);
+    (void)snprintf(
+        command, sizeof(command),
+        "cd '%s'; rm -f code*; for r in $(seq 0 %u); do (export OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=%u "
+        "OMPI_MCA_ess_base_jobid=%s; words='%s'; '%s/tasklens' run ${words//%%R%%/$r} >out$r 2>err$r; "
+        "echo $? >c$r; mv c$r code$r) & done; wait",
+        fixture_dir, ranks - 1, ranks, job, words, TL_TEST_BINARY_DIR);
     fixture_write_text("launch.sh", command);
     (void)snprintf(command, sizeof(command), "bash '%s/launch.sh'", fixture_dir);
     assert_int_equal(system(command), 0);
 }
 
+/* Waits for it. */
 static int code_of(unsigned rank)
 {
     char name[20];
@@ -159,6 +161,8 @@ static int code_of(unsigned rank)
     int code;
 
     (void)snprintf(name, sizeof(name), "code%u", rank);
+    for (unsigned i = 0; i < 3000 && access(fixture_path(name), F_OK) != 0; i++)
+        (void)usleep(10000);
     text = fixture_read(name, NULL);
     code = (int)strtol(text, NULL, 10);
     free(text);
@@ -244,7 +248,7 @@ static void a_rank_hangs(void **state)
     unsigned told = 0;
 
     (void)state;
-    assert_int_equal(setenv("TASKLENS_SCHEDULER_TIMEOUT_MS", "700", 1), 0);
+    assert_int_equal(setenv("TASKLENS_SCHEDULER_TIMEOUT_MS", "3000", 1), 0); /* the other one is done by then */
     launch(2, "81", "tests/hangs.so --set stuck=%R% --dump-args 2 --out hung");
     assert_int_equal(unsetenv("TASKLENS_SCHEDULER_TIMEOUT_MS"), 0);
     assert_int_equal(code_of(0), 0);
@@ -265,7 +269,7 @@ static void both_chips_hang(void **state)
     char *first;
 
     (void)state;
-    assert_int_equal(setenv("TASKLENS_SCHEDULER_TIMEOUT_MS", "700", 1), 0);
+    assert_int_equal(setenv("TASKLENS_SCHEDULER_TIMEOUT_MS", "3000", 1), 0); /* both stand still for a second by then */
     expect(3, "run tests/hangs.so --chips 2");
     assert_int_equal(unsetenv("TASKLENS_SCHEDULER_TIMEOUT_MS"), 0);
     first = strstr(message, "stands still; all 2 ranks:");
@@ -284,7 +288,7 @@ static void kill_when_it_records(const char *name)
     char path[100];
 
     (void)snprintf(path, sizeof(path), "%s/args_dump/args.bin", name);
-    for (unsigned i = 0; i < 1000; i++) {
+    for (unsigned i = 0; i < 3000; i++) {
         if (stat(fixture_path(path), &st) == 0 && st.st_size > 2000000) {
             assert_int_equal(tl__dispatch_read(fixture_path(name), &d, NULL), 0);
             assert_int_equal(kill((pid_t)d.pid, SIGKILL), 0);
@@ -298,16 +302,16 @@ static void kill_when_it_records(const char *name)
 static void a_rank_is_killed(void **state)
 {
     char command[2000];
-    int status;
 
     (void)state;
     /* Three good ranks; the fourth writes slowly, so that it is in the middle when it dies. */
     (void)snprintf(
         command, sizeof(command),
-        "cd '%s'; for r in 0 1 2 3; do (export TASKLENS_RANK=$r TASKLENS_RANKS=4 TASKLENS_JOB=k; words=; "
+        "cd '%s'; rm -f code*; for r in 0 1 2 3; do (export TASKLENS_RANK=$r TASKLENS_RANKS=4 TASKLENS_JOB=k; words=; "
         "[ $r = 3 ] && words='--set elements=4000000 --set tiles=400 --throttle-writer 2 --dfx-set records=16'; "
         "'%s/tasklens' run "
-        "vector_add $words --dump-args 2 --enable-chip-swimlane --out killed >out$r 2>err$r; echo $? >code$r) & "
+        "vector_add $words --dump-args 2 --enable-chip-swimlane --out killed >out$r 2>err$r; echo $? >c$r; mv c$r "
+        "code$r) & "
         "done",
         fixture_dir, TL_TEST_BINARY_DIR);
     fixture_write_text("launch.sh", command);
@@ -315,14 +319,7 @@ static void a_rank_is_killed(void **state)
     assert_int_equal(system(command), 0);
     kill_when_it_records("killed/rank3/d0");
     for (unsigned r = 0; r < 4; r++) {
-        char name[20];
-
-        (void)snprintf(name, sizeof(name), "code%u", r);
-        for (unsigned i = 0; i < 1000 && (access(fixture_path(name), F_OK) != 0); i++)
-            (void)usleep(10000);
-        (void)usleep(50000);
-        status = code_of(r);
-        assert_int_equal(status, r == 3 ? 128 + SIGKILL : 0);
+        assert_int_equal(code_of(r), r == 3 ? 128 + SIGKILL : 0);
         if (r != 3)
             expect_leaf("killed", r, 4, 0);
     }

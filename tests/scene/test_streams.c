@@ -19,6 +19,7 @@
 #define TASKS 65536
 #endif
 #define FEW 96
+#define ENOUGH 65536 /* that each stream has a lane with more records than one sample is taken of */
 #define IN_FLIGHT 2u
 
 /* --- features: a row for each flag ------------------------------------------------------------------------------- */
@@ -226,7 +227,7 @@ static void check_meta(const struct scene *s)
         assert_int_equal(stream->attempted, stream->collected);
         assert_string_equal(stream->losses[0].cause, "");
         assert_int_equal(stream->payloads_lost, 0);
-        assert_true(s->tasks < TASKS || stream->record_ns > 0); /* what a record cost was measured */
+        assert_true(s->tasks < ENOUGH || stream->record_ns > 0); /* what a record cost was measured */
         if (strcmp(stream->name, "swim_parts") == 0 || strcmp(stream->name, "pmu") == 0)
             assert_int_equal(stream->attempted, parts_of(s->tasks));
         if (strcmp(stream->name, "swim_submits") == 0)
