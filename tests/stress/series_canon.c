@@ -171,9 +171,12 @@ static void swimlane(struct canon *c, const char *dir, uint64_t tasks)
     }
     canon_line(c, "swim level %u cores %u", s.level, s.num_cores);
     for (uint64_t i = 0; i < s.n_cores; i++) {
-        moment(c, s.cores[i].start_cycles, s.cores[i].end_cycles);
-        if (sure(s.cores[i].task_id, tasks))
-            canon_line(c, "swim part %016" PRIx64 " on type %u", s.cores[i].task_id, s.core_types[s.cores[i].core_id]);
+        const struct tl_swim_core *core = &s.cores[i];
+        bool runs_on = core->end_cycles == 0 && tasks != UINT64_MAX; /* the run was given up while it ran */
+
+        moment(c, core->start_cycles, runs_on ? core->start_cycles : core->end_cycles);
+        if (sure(core->task_id, tasks))
+            canon_line(c, "swim part %016" PRIx64 " on type %u", core->task_id, s.core_types[core->core_id]);
     }
     for (uint64_t i = 0; i < s.n_aicpus; i++)
         if (s.aicpus[i].finish_cycles != 0)
