@@ -23,6 +23,11 @@
 #define MAX_NOTES 4096u
 #define MAX_EDGES 65536u
 #define MAX_TASKS 1024u
+#ifdef __SANITIZE_THREAD__
+#define SEEDS 6
+#else
+#define SEEDS 24
+#endif
 
 enum { FUNC_NOP };
 
@@ -331,7 +336,7 @@ static uint64_t run_random(unsigned cell, uint64_t seed)
 
 static void random_graphs(void **state)
 {
-    uint64_t first = setting("TL_SEED", 1), n = setting("TL_SEEDS", 24), gone = 0;
+    uint64_t first = setting("TL_SEED", 1), n = setting("TL_SEEDS", SEEDS), gone = 0;
 
     (void)state;
     for (uint64_t seed = first; seed < first + n; seed++)
@@ -349,12 +354,17 @@ static void random_graphs(void **state)
 /* --- fan-in --------------------------------------------------------------------------------------------------------
  */
 
-static const uint32_t fan_ins[] = {0, 1, 2, 3, 65, 646, 600000};
+#ifdef __SANITIZE_THREAD__
+#define MANY 20000u /* minutes otherwise */
+#else
+#define MANY 600000u
+#endif
+static const uint32_t fan_ins[] = {0, 1, 2, 3, 65, 646, MANY};
 #define FAN_INS (sizeof(fan_ins) / sizeof(fan_ins[0]))
 
 static void orchestrate_fan_in(struct tl_orch *o, const struct tl_program_args *in)
 {
-    static tl_task_id ids[600000], first[64];
+    static tl_task_id ids[MANY], first[64];
 
     (void)in;
     TL_SCOPE (o) {
@@ -363,7 +373,7 @@ static void orchestrate_fan_in(struct tl_orch *o, const struct tl_program_args *
 
             first[i] = tl_submit_aiv(o, FUNC_NOP, &args);
         }
-        for (uint32_t i = 0; i < 600000; i++)
+        for (uint32_t i = 0; i < MANY; i++)
             ids[i] = first[i % 64];
         for (unsigned k = 0; k < FAN_INS; k++) {
             struct tl_task_args args = TL_TASK_ARGS_INIT;
