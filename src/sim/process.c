@@ -18,12 +18,15 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "sim/chip_impl.h"
 #include "sim/crash.h"
 #include "sim/locate.h"
 #include "sim/serve.h"
 
 extern char **environ;
+
+#define END_NS UINT64_C(10000000000) /* a sanitizer on a busy machine takes seconds to look for leaks */
 
 struct runner {
     struct tl_chip *chip;
@@ -179,12 +182,46 @@ static void monitor_main(void *arg)
     bury(r);
 }
 
+static int process_kill(struct tl_chip *c)
+{
+    struct runner *r = c->runner;
+
+    if (r == NULL)
+        return 0;
+    while (tl_load_acq(&r->reaped) == 0) { /* P4: not reaped, so the number is still the chip's; pairs with P3 */
+        (void)kill(r->pid, SIGKILL);
+        (void)tl__park(&r->reaped, 0, TL_FOREVER);
+    }
+    while (tl__chip_alive(c)) /* the monitor is between P3 and its last words */
+        tl__relax();
+    return 0;
+}
+
+/* The chip has been asked to end. What a program does meanwhile, in a destructor say, is not waited for without end. */
+static void await_end(struct tl_chip *c)
+{
+    struct runner *r = c->runner;
+    const uint64_t deadline = tl__now_ns() + END_NS;
+
+    while (tl_load_acq(&r->reaped) == 0 && tl__now_ns() < deadline) /* P4 */
+        (void)tl__park(&r->reaped, 0, deadline);
+    if (tl_load_acq(&r->reaped) != 0) /* P4 */
+        return;
+    tl_log_warn(
+        "the chip has not ended within %u s of being asked to, and is killed: a destructor or an exit handler of "
+        "a program does not return",
+        (unsigned)(END_NS / UINT64_C(1000000000)));
+    (void)process_kill(c);
+}
+
 static void free_runner(struct tl_chip *c)
 {
     struct runner *r = c->runner;
 
     if (r == NULL)
         return;
+    if (r->monitor != NULL && r->spawn_errno == 0)
+        await_end(c);
     tl__join(r->monitor);
     if (r->fd >= 0)
         (void)close(r->fd);
@@ -246,21 +283,6 @@ static int process_send(struct tl_chip *c, const struct tl_mail *mail)
         n = send(r->fd, mail, sizeof(*mail), MSG_NOSIGNAL);
     } while (n < 0 && errno == EINTR);
     return n == (ssize_t)sizeof(*mail) ? 0 : TL_EDEVICE;
-}
-
-static int process_kill(struct tl_chip *c)
-{
-    struct runner *r = c->runner;
-
-    if (r == NULL)
-        return 0;
-    while (tl_load_acq(&r->reaped) == 0) { /* P4: not reaped, so the number is still the chip's; pairs with P3 */
-        (void)kill(r->pid, SIGKILL);
-        (void)tl__park(&r->reaped, 0, TL_FOREVER);
-    }
-    while (tl__chip_alive(c)) /* the monitor is between P3 and its last words */
-        tl__relax();
-    return 0;
 }
 
 const struct tl_chip_ops tl__chip_process = {

@@ -2,20 +2,22 @@
 /*
  * The program of test_hang.c and test_image.c: five tasks in a chain, the third of which writes half of its output and
  * never returns (stuck=1). It sleeps in its loop, so that many such runs may stand side by side. With tell=1 the
- * orchestration says on stderr that it runs.
+ * orchestration says on stderr that it runs. With linger=1 the chip that ran it never ends by itself.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
 #include <tasklens/program.h>
 
-enum { PARAM_ELEMENTS, PARAM_TASKS, PARAM_STUCK, PARAM_TELL };
+enum { PARAM_ELEMENTS, PARAM_TASKS, PARAM_STUCK, PARAM_TELL, PARAM_LINGER };
 
 static const struct tl_param params[] = {
     [PARAM_ELEMENTS] = {"elements", 64, 2, 1 << 24, "of each tensor"},
     [PARAM_TASKS] = {"tasks", 5, 3, 1 << 20, "in the chain"},
     [PARAM_STUCK] = {"stuck", 1, 0, 1, "1: the third task never returns"},
     [PARAM_TELL] = {"tell", 0, 0, 1, "1: each orchestration is told"},
+    [PARAM_LINGER] = {"linger", 0, 0, 1, "1: a destructor never returns"},
 };
 
 enum { FUNC_ADD, FUNC_STUCK };
@@ -33,13 +35,26 @@ static void add(const struct tl_kernel_args *k)
     add_to(k, k->tensors[2].shape[0]);
 }
 
-static void stuck(const struct tl_kernel_args *k)
+static void sleep_for_ever(void)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
 
-    add_to(k, k->tensors[2].shape[0] / 2);
     for (;;)
         nanosleep(&moment, NULL);
+}
+
+static void stuck(const struct tl_kernel_args *k)
+{
+    add_to(k, k->tensors[2].shape[0] / 2);
+    sleep_for_ever();
+}
+
+static bool linger;
+
+__attribute__((destructor)) static void at_end(void)
+{
+    if (linger)
+        sleep_for_ever();
 }
 
 static const struct tl_kernel kernels[] = {
@@ -53,6 +68,7 @@ static void orchestrate(struct tl_orch *o, const struct tl_program_args *in)
     struct tl_tensor from = in->tensors[0], side = in->tensors[1];
     float step = 0.5f;
 
+    linger = in->params[PARAM_LINGER] != 0;
     if (in->params[PARAM_TELL])
         (void)fprintf(stderr, "orchestrated\n");
     TL_SCOPE (o) {

@@ -322,6 +322,33 @@ static void a_window_too_small_for_a_scope(void **state)
     }
 }
 
+/* --- an end that does not come --------------------------------------------------------------------------------------
+ */
+
+static struct job lingers = {.name = "lingers"};
+
+/* It takes its time beside the other tests. */
+static int start_lingering(void **state)
+{
+    int rc = fixture_setup(state);
+
+    if (rc == 0)
+        start(&lingers, "TL=", "--set stuck=0 --set linger=1 --dump-args 2");
+    return rc;
+}
+
+static void a_chip_that_does_not_end(void **state)
+{
+    struct tl_recording *r;
+
+    (void)state;
+    assert_true(finish(&lingers, 0) >= 10000);
+    expect_said("the chip has not ended within 10 s of being asked to, and is killed: a destructor or an exit handler");
+    r = open_verified(lingers.name);
+    assert_int_equal(tl_recording_count(r), 5 * 4);
+    tl_recording_close(r);
+}
+
 /* --- a slow disk ----------------------------------------------------------------------------------------------------
  */
 
@@ -423,9 +450,9 @@ static void a_chip_killed_in_its_last_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_that_never_returns),     cmocka_unit_test(the_host_gives_up),
-        cmocka_unit_test(a_window_too_small_for_a_scope),  cmocka_unit_test(parked_time_does_not_count),
-        cmocka_unit_test(a_chip_killed_in_its_last_words),
+        cmocka_unit_test(a_kernel_that_never_returns),    cmocka_unit_test(the_host_gives_up),
+        cmocka_unit_test(a_window_too_small_for_a_scope), cmocka_unit_test(a_chip_that_does_not_end),
+        cmocka_unit_test(parked_time_does_not_count),     cmocka_unit_test(a_chip_killed_in_its_last_words),
     };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+    return cmocka_run_group_tests(tests, start_lingering, fixture_teardown);
 }
