@@ -133,6 +133,8 @@ void tl__orch_commit(struct tl_orch *o, unsigned stream)
     while (waits && !settled(r))
         if (!tl__device_step(d, 0))
             tl__device_sleep(d, 0, settled, r);
+    if (waits)
+        tl__device_notify(d); /* the last kernel that it ran meanwhile may have made others ready */
 }
 
 bool tl__orch_step(struct tl_device *d)

@@ -56,12 +56,17 @@ static void declare(struct tl_device *d, uint64_t still_ns)
     tl__device_report(d);
 }
 
-/* Every thread may be in a kernel: then a lane that waited, and could go on now, would count as parked for ever. */
+/*
+ * Every thread may be in a kernel: then a lane that waited, and could go on now, would count as parked for ever. A
+ * thread that looked while a role was locked here went to sleep, and relies on who has the lock to see what it saw; but
+ * the watch runs no kernel and does not look again. So it rings, whether it found something or not.
+ */
 static void step_roles(struct tl_device *d)
 {
     for (uint32_t i = 0; i < d->n_scheds; i++)
         (void)tl__sched_step(&d->scheds[i]);
     (void)tl__orch_step(d);
+    tl__bell_ring(&d->opts.bells->device);
 }
 
 static void watch_run(struct tl_device *d)
