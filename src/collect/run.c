@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a run in the engine: bound by begin, over when every lane's end is written, forgotten by export or
  * abandon. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,11 +35,27 @@ static unsigned open_runs(const struct tl_engine *e)
 
 /* --- begin --------------------------------------------------------------------------------------------------- */
 
+/* A directory that nobody has recorded in: one look at it, instead of one for each file that might be there. */
+static bool holds_only_the_journal(const char *dir)
+{
+    DIR *folder = opendir(dir);
+    const struct dirent *entry;
+    bool only = folder != NULL;
+
+    while (only && (entry = readdir(folder)) != NULL)
+        only = entry->d_name[0] == '.' || strcmp(entry->d_name, TL_JOURNAL_NAME) == 0; /* no artifact begins with one */
+    if (folder != NULL)
+        (void)closedir(folder);
+    return only;
+}
+
 /* What an older recording left in the directory must not be taken for this run's. */
 static void clear_dir(const char *dir)
 {
     char path[1200];
 
+    if (holds_only_the_journal(dir))
+        return;
     for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
         for (const char *const *name = tl__collector_at(i)->files; name != NULL && *name != NULL; name++) {
             (void)snprintf(path, sizeof(path), "%s/%s", dir, *name);
