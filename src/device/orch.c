@@ -111,8 +111,10 @@ static int wait_for_room(struct tl_orch *o, const struct tl_lack *lack)
             return TL_EGRAPH;
         retired = all_retired(o); /* before the reclaim, which then sees all that it can ever see */
         (void)tl__reclaim(o);
-        if (tails_of(o) != tails)
+        if (tails_of(o) != tails) {
+            tl__device_notify(d); /* the last kernel that ran here may have made others ready, and the caller goes on */
             return 0;
+        }
         if (retired || o->policy->build_first)
             return deadlock(o, lack);
         if (tl__device_step(d, 0))

@@ -35,7 +35,7 @@ static struct scene {
 static void add(const struct tl_kernel_args *k)
 {
     tl__controlled_sleep(scene.kernel_ns);
-    if (tl__controlled_choose(2) == 0)
+    if (scene.kernel_ns >= LOOK_NS && tl__controlled_choose(2) == 0)
         tl__controlled_freeze("tl-watch", FROZEN_NS);
     TL_DATA(k, 0, uint64_t)[0]++;
     scene.done_ns = tl__now_ns() - scene.began_ns;
@@ -45,12 +45,19 @@ static const struct tl_kernel kernels[] = {TL_KERNEL(0, "add", TL_AIV, add, TL_I
 
 static void orchestrate(struct tl_orch *o, const struct tl_program_args *in)
 {
+    const uint32_t one = 1;
+    struct tl_tensor memory = tl_tensor_make(TL_UINT64, 1, &one), *const memories[] = {&memory};
+
     for (int i = 0; i < CHAIN; i++) {
         struct tl_task_args args = TL_TASK_ARGS_INIT;
 
-        tl_add_inout(&args, &in->tensors[0]);
-        tl_submit_aiv(o, 0, &args);
+        TL_SCOPE (o) {
+            tl_add_inout(&args, &in->tensors[0]);
+            tl_submit_aiv(o, 0, &args);
+        }
     }
+    if (scene.opts.task_window != 0) /* waits for room, running kernels meanwhile, and submits nothing after it */
+        (void)tl_alloc_tensors(o, memories, 1);
     if (scene.computes_ns != 0)
         tl__controlled_sleep(scene.computes_ns);
 }
@@ -77,8 +84,8 @@ static void body(void *arg)
     bare_close(&b);
 }
 
-/* All seeds, on one to three threads. `done_ns`: when the last task must be done. */
-static void sweep(uint64_t kernel_ns, uint64_t computes_ns, unsigned least_threads, uint64_t done_ns)
+/* All seeds, on one to three threads. `window`: of tasks, 0: large. `done_ns`: when the last task must be done. */
+static void sweep(uint64_t kernel_ns, uint64_t computes_ns, unsigned least_threads, uint32_t window, uint64_t done_ns)
 {
     for (seed_now = first_seed; seed_now < first_seed + seeds; seed_now++) {
         struct tl_controlled_opts opts = {.seed = seed_now};
@@ -87,6 +94,8 @@ static void sweep(uint64_t kernel_ns, uint64_t computes_ns, unsigned least_threa
         scene = (struct scene){.opts = {.threads = least_threads + (unsigned)(seed_now % 3),
                                         .clusters = 2,
                                         .schedulers = 1 + (unsigned)(seed_now / 3 % 2),
+                                        .task_window = window,
+                                        .dep_pool = 64,
                                         .scheduler_timeout_ms = 20000},
                                .kernel_ns = kernel_ns,
                                .computes_ns = computes_ns};
@@ -104,15 +113,17 @@ static void sweep(uint64_t kernel_ns, uint64_t computes_ns, unsigned least_threa
 static void kernels_that_end_as_the_watch_looks(void **state)
 {
     (void)state;
-    sweep(LOOK_NS, 0, 1, CHAIN * (LOOK_NS + FROZEN_NS) + LOOK_NS);
-    sweep(2 * LOOK_NS, 0, 1, CHAIN * (2 * LOOK_NS + FROZEN_NS) + LOOK_NS);
+    sweep(LOOK_NS, 0, 1, 0, CHAIN * (LOOK_NS + FROZEN_NS) + LOOK_NS);
+    sweep(2 * LOOK_NS, 0, 1, 0, CHAIN * (2 * LOOK_NS + FROZEN_NS) + LOOK_NS);
 }
 
 static void an_orchestration_that_computes(void **state)
 {
     (void)state;
-    sweep(LOOK_NS, COMPUTES_NS, 2, CHAIN * (LOOK_NS + FROZEN_NS) + LOOK_NS);
-    sweep(MS, COMPUTES_NS, 2, CHAIN * (MS + FROZEN_NS) + LOOK_NS);
+    sweep(LOOK_NS, COMPUTES_NS, 2, 0, CHAIN * (LOOK_NS + FROZEN_NS) + LOOK_NS);
+    /* Too short for the watch: the threads alone see to it. */
+    sweep(MS, COMPUTES_NS, 2, 0, CHAIN * MS + 10 * MS);
+    sweep(MS, COMPUTES_NS, 2, 4, CHAIN * MS + 10 * MS);
 }
 
 int main(int argc, char **argv)
