@@ -95,7 +95,7 @@ static int on_hit(void *ctx, const struct tl_map_hit *hit)
 static int tensor_edges(struct tl_graph *g, const struct tl_tensor_arg *arg, uint32_t index, bool manual)
 {
     struct finder f = {.g = g, .arg = (int32_t)index, .writes = arg->direction != TL_IN};
-    const struct tl_arg_facts *facts = &g->facts[index];
+    struct tl_arg_facts *facts = &g->facts[index];
     uint32_t buffer;
     int code = 0;
 
@@ -111,9 +111,9 @@ static int tensor_edges(struct tl_graph *g, const struct tl_tensor_arg *arg, uin
     buffer = tl__map_find(&g->map, arg->tensor.buffer, arg->tensor.owner);
     if (buffer == TL_MAP_NONE)
         return 0;
-    code = tl__map_search(&g->map, buffer, TL_MAP_WRITER, &g->regions[index], &facts->extent, on_hit, &f);
+    code = tl__map_search(&g->map, buffer, TL_MAP_WRITER, &facts->view, on_hit, &f);
     if (code == 0 && f.writes)
-        code = tl__map_search(&g->map, buffer, TL_MAP_READER, &g->regions[index], &facts->extent, on_hit, &f);
+        code = tl__map_search(&g->map, buffer, TL_MAP_READER, &facts->view, on_hit, &f);
     return code;
 }
 

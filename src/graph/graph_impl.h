@@ -56,10 +56,10 @@ struct tl_tags {
 
 /* What planning learns about each tensor argument before anything is changed. */
 struct tl_arg_facts {
-    struct tl_extent extent;
-    uint64_t out_at; /* allocated outputs: position in the ring's heap */
-    uint32_t tag;    /* 1 + index of the tag that it consumes, 0: none */
-    bool tracked;    /* takes part in dependencies: reads or writes some byte of a buffer that exists */
+    struct tl_map_view view; /* of an allocated output only its extent */
+    uint64_t out_at;         /* allocated outputs: position in the ring's heap */
+    uint32_t tag;            /* 1 + index of the tag that it consumes, 0: none */
+    bool tracked;            /* takes part in dependencies: reads or writes some byte of a buffer that exists */
 };
 
 struct tl_graph {
@@ -72,7 +72,6 @@ struct tl_graph {
     TL_VEC(struct tl_edge) edges; /* of the last plan, as the next two */
     TL_VEC(struct tl_pred) preds;
     TL_VEC(uint32_t) replaced; /* tensormap entries that its writes cover */
-    struct tl_region regions[TL_MAX_TENSORS];
     struct tl_arg_facts facts[TL_MAX_TENSORS];
     uint32_t frame_serial, plan_serial;
 };

@@ -152,15 +152,15 @@ static void commit_tensors(struct tl_graph *g, const struct tl_task_args *args, 
 
     for (uint32_t i = 0; i < args->n_tensors; i++) {
         const struct tl_tensor_arg *arg = &args->tensors[i];
-        const struct tl_arg_facts *f = &g->facts[i];
+        struct tl_arg_facts *f = &g->facts[i];
 
         if (arg->direction == TL_OUT) {
             plan->out_buffer[i] = r->heap + f->out_at;
-            plan->out_bytes[i] = f->extent.hi;
-            give_memory(arg->out, plan->out_buffer[i], f->extent.hi, plan->id);
+            plan->out_bytes[i] = f->view.extent.hi;
+            give_memory(arg->out, plan->out_buffer[i], f->view.extent.hi, plan->id);
         } else if (f->tracked) {
             tl__map_add(&g->map, arg->tensor.buffer, arg->tensor.owner,
-                        arg->direction == TL_IN ? TL_MAP_READER : TL_MAP_WRITER, &g->regions[i], &f->extent, plan->id,
+                        arg->direction == TL_IN ? TL_MAP_READER : TL_MAP_WRITER, &f->view, plan->id,
                         &r->slots[plan->slot].entries);
         }
         if (f->tag != 0) {
@@ -187,7 +187,7 @@ int tl__graph_plan(struct tl_graph *g, const struct tl_task_args *args, const st
     carve_init(g, r, &carve);
     for (uint32_t i = 0; i < args->n_tensors; i++)
         if (args->tensors[i].direction == TL_OUT)
-            g->facts[i].out_at = carve_next(&carve, g->facts[i].extent.hi, args->tensors[i].tensor.dtype);
+            g->facts[i].out_at = carve_next(&carve, g->facts[i].view.extent.hi, args->tensors[i].tensor.dtype);
     code = carve_check(g, &carve, plan, reterr);
     if (code < 0)
         return code;

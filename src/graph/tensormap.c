@@ -37,8 +37,11 @@ static unsigned log2_up(uint64_t n)
 
 int tl__map_init(struct tl_map *m, uint32_t room)
 {
-    *m =
-        (struct tl_map){.room = room, .free_entry = TL_MAP_NONE, .free_buffer = TL_MAP_NONE, .free_index = TL_MAP_NONE};
+    *m = (struct tl_map){.room = room,
+                         .free_entry = TL_MAP_NONE,
+                         .free_buffer = TL_MAP_NONE,
+                         .free_index = TL_MAP_NONE,
+                         .last_buffer = TL_MAP_NONE};
     m->entries = tl__reserve(room * sizeof(*m->entries));
     m->buffers = tl__reserve(room * sizeof(*m->buffers));
     if (m->entries == NULL || m->buffers == NULL)
@@ -117,33 +120,50 @@ int tl__map_reserve(struct tl_map *m, uint32_t n)
     return 0;
 }
 
-uint32_t tl__map_find(const struct tl_map *m, uint64_t addr, uint64_t owner)
+static bool is_buffer(const struct tl_map_buffer *b, uint64_t addr, uint64_t owner)
 {
-    uint32_t i = m->buffer_buckets[buffer_bucket(m, addr, owner)];
+    return b->addr == addr && b->owner == owner;
+}
 
-    while (i != TL_MAP_NONE && (m->buffers[i].addr != addr || m->buffers[i].owner != owner))
+/* A task's arguments, and its neighbours', often lie in one buffer. */
+uint32_t tl__map_find(struct tl_map *m, uint64_t addr, uint64_t owner)
+{
+    uint32_t i = m->last_buffer;
+
+    if (i != TL_MAP_NONE && is_buffer(&m->buffers[i], addr, owner))
+        return i;
+    i = m->buffer_buckets[buffer_bucket(m, addr, owner)];
+    while (i != TL_MAP_NONE && !is_buffer(&m->buffers[i], addr, owner))
         i = m->buffers[i].next;
+    if (i != TL_MAP_NONE)
+        m->last_buffer = i;
     return i;
 }
 
 struct query {
-    const struct tl_region *region;
-    const struct tl_extent *extent;
+    const struct tl_map_view *view;
     tl_map_visit visit;
     void *ctx;
 };
 
+/* Neither is empty. Ranges that are dense need no more than a comparison of their ends. */
 static int try_entry(const struct tl_map *m, uint32_t index, const struct query *q)
 {
     const struct tl_map_entry *e = &m->entries[index];
-    struct tl_extent extent = {.lo = e->lo, .hi = e->hi, .dense = e->dense};
+    const struct tl_extent *x = &q->view->extent;
     struct tl_map_hit hit = {.entry = index};
 
-    if (e->lo >= q->extent->hi || q->extent->lo >= e->hi)
+    if (e->lo >= x->hi || x->lo >= e->hi)
         return 0;
-    if (tl__region_overlap(q->region, q->extent, &e->region, &extent) == TL_OVERLAP_NONE)
-        return 0;
-    hit.covered = tl__region_covers(q->region, q->extent, &e->region, &extent);
+    if (x->dense && e->dense) {
+        hit.covered = x->lo <= e->lo && e->hi <= x->hi;
+    } else {
+        const struct tl_extent extent = {.lo = e->lo, .hi = e->hi, .dense = e->dense};
+
+        if (tl__region_overlap(&q->view->region, x, &e->region, &extent) == TL_OVERLAP_NONE)
+            return 0;
+        hit.covered = tl__region_covers(&q->view->region, x, &e->region, &extent);
+    }
     return q->visit(q->ctx, &hit);
 }
 
@@ -166,8 +186,6 @@ static struct cells cells_of(const struct tl_rect *x, const struct tl_map_class 
     unsigned a = class->size >> 8, b = class->size & 0xff;
     struct cells c;
 
-    if (class->size == WIDE)
-        return (struct cells){.row_end = 1, .col_end = 1};
     c.row = x->row >> a;
     c.col = x->col >> b;
     c.row -= class->row_crosses && c.row > 0;
@@ -193,25 +211,26 @@ static int search_cell(const struct tl_map *m, uint32_t buffer, enum tl_map_kind
     return found;
 }
 
-static int search_class(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind,
-                        const struct tl_map_class *class, const struct tl_rect *rect, const struct query *q)
+static int search_cells(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind, unsigned size_class,
+                        const struct cells *c, const struct query *q)
 {
-    struct cells c = cells_of(rect, class);
     int found = 0;
 
-    for (uint64_t row = c.row; row < c.row_end && found == 0; row++)
-        for (uint64_t col = c.col; col < c.col_end && found == 0; col++)
-            found = search_cell(m, buffer, kind, class->size, row, col, q);
+    for (uint64_t row = c->row; row < c->row_end && found == 0; row++)
+        for (uint64_t col = c->col; col < c->col_end && found == 0; col++)
+            found = search_cell(m, buffer, kind, size_class, row, col, q);
     return found;
 }
 
-/* True if a query of this rectangle looks at no more than `left` cells. */
-static bool cells_pay(const struct tl_map_index *index, uint64_t left, const struct tl_rect *rect)
+/* The cells to look at, by size class. False: they are more than `left`. */
+static bool cells_pay(const struct tl_map_index *index, uint64_t left, const struct tl_rect *rect, struct cells *cells)
 {
     for (uint32_t i = 0; i < index->n_classes; i++) {
-        struct cells c = cells_of(rect, &index->classes[i]);
-        uint64_t rows = c.row_end - c.row, cols = c.col_end - c.col;
+        uint64_t rows, cols;
 
+        cells[i] = cells_of(rect, &index->classes[i]);
+        rows = cells[i].row_end - cells[i].row;
+        cols = cells[i].col_end - cells[i].col;
         if (rows > left || cols > left || rows * cols > left)
             return false;
         left -= rows * cols;
@@ -219,26 +238,62 @@ static bool cells_pay(const struct tl_map_index *index, uint64_t left, const str
     return true;
 }
 
-int tl__map_search(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind, const struct tl_region *region,
-                   const struct tl_extent *extent, tl_map_visit visit, void *ctx)
+/* Tiles of one size that stand in rows and columns: whoever asks for such a tile looks at one cell. */
+static bool only_cell(const struct tl_map_index *index, const struct tl_rect *rect, uint64_t *ret_row,
+                      uint64_t *ret_col)
+{
+    const struct tl_map_class *class = &index->classes[0];
+    unsigned a = class->size >> 8, b = class->size & 0xff;
+
+    if (index->n_classes != 1 || index->has_wide || class->row_crosses || class->col_crosses)
+        return false;
+    *ret_row = rect->row >> a;
+    *ret_col = rect->col >> b;
+    return (rect->row_end - 1) >> a == *ret_row && (rect->col_end - 1) >> b == *ret_col;
+}
+
+/* Any number of cells, of any size. Apart, so that the usual search stays short. */
+static __attribute__((noinline)) int search_many(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind,
+                                                 const struct query *q)
 {
     const struct tl_map_list *list = &m->buffers[buffer].lists[kind];
-    struct query q = {.region = region, .extent = extent, .visit = visit, .ctx = ctx};
-    const struct tl_map_index *index;
-    struct tl_rect rect;
+    const struct tl_map_index *index = &m->indexes.items[list->index];
+    struct cells cells[TL_MAP_CLASSES];
     int found = 0;
+
+    if (!cells_pay(index, list->count, &q->view->rect, cells))
+        return search_list(m, list, q);
+    for (uint32_t i = 0; i < index->n_classes && found == 0; i++)
+        found = search_cells(m, buffer, kind, index->classes[i].size, &cells[i], q);
+    if (index->has_wide && found == 0)
+        found = search_cell(m, buffer, kind, WIDE, 0, 0, q);
+    return found;
+}
+
+/* One argument meets lists of mostly one pitch: writers, readers, and the one that it is added to. */
+static void set_rect(struct tl_map_view *view, uint64_t pitch)
+{
+    if (view->rect.row_end != 0 && view->pitch == pitch)
+        return;
+    tl__region_rect(&view->region, &view->extent, pitch, &view->rect);
+    view->pitch = pitch;
+}
+
+int tl__map_search(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind, struct tl_map_view *view,
+                   tl_map_visit visit, void *ctx)
+{
+    const struct tl_map_list *list = &m->buffers[buffer].lists[kind];
+    const struct query q = {.view = view, .visit = visit, .ctx = ctx};
+    const struct tl_map_index *index;
+    uint64_t row, col;
 
     if (list->index == TL_MAP_NONE)
         return search_list(m, list, &q);
     index = &m->indexes.items[list->index];
-    tl__region_rect(region, extent, index->pitch, &rect);
-    if (!cells_pay(index, list->count, &rect))
-        return search_list(m, list, &q);
-    for (uint32_t i = 0; i < index->n_classes && found == 0; i++)
-        found = search_class(m, buffer, kind, &index->classes[i], &rect, &q);
-    if (index->has_wide && found == 0)
-        found = search_class(m, buffer, kind, &(struct tl_map_class){.size = WIDE}, &rect, &q);
-    return found;
+    set_rect(view, index->pitch);
+    if (only_cell(index, &view->rect, &row, &col))
+        return search_cell(m, buffer, kind, index->classes[0].size, row, col, &q);
+    return search_many(m, buffer, kind, &q);
 }
 
 static uint32_t buffer_get(struct tl_map *m, uint64_t addr, uint64_t owner)
@@ -268,6 +323,8 @@ static void buffer_put(struct tl_map *m, uint32_t index)
     while (*link != index)
         link = &m->buffers[*link].next;
     *link = b->next;
+    if (m->last_buffer == index)
+        m->last_buffer = TL_MAP_NONE;
     b->next = m->free_buffer;
     m->free_buffer = index;
     m->n_buffers--;
@@ -296,17 +353,12 @@ static void cell_unchain(struct tl_map *m, struct tl_map_entry *e)
     e->in_cell = false;
 }
 
-static void place(struct tl_map *m, struct tl_map_index *in, uint32_t entry)
+static void place(struct tl_map *m, struct tl_map_index *in, uint32_t entry, const struct tl_rect *rect)
 {
     struct tl_map_entry *e = &m->entries[entry];
-    struct tl_extent extent = {.lo = e->lo, .hi = e->hi, .dense = e->dense};
+    unsigned a = log2_up(rect->row_end - rect->row), b = log2_up(rect->col_end - rect->col);
     struct tl_map_class *class;
-    struct tl_rect rect;
-    unsigned a, b;
 
-    tl__region_rect(&e->region, &extent, in->pitch, &rect);
-    a = log2_up(rect.row_end - rect.row);
-    b = log2_up(rect.col_end - rect.col);
     class = class_get(in, a << 8 | b);
     if (class == NULL) {
         in->has_wide = true;
@@ -314,19 +366,17 @@ static void place(struct tl_map *m, struct tl_map_index *in, uint32_t entry)
         e->row = e->col = 0;
     } else {
         e->size_class = class->size;
-        e->row = rect.row >> a;
-        e->col = rect.col >> b;
-        class->row_crosses |= (rect.row_end - 1) >> a != e->row;
-        class->col_crosses |= (rect.col_end - 1) >> b != e->col;
+        e->row = rect->row >> a;
+        e->col = rect->col >> b;
+        class->row_crosses |= (rect->row_end - 1) >> a != e->row;
+        class->col_crosses |= (rect->col_end - 1) >> b != e->col;
     }
     chain_cell(m, entry);
 }
 
-static uint64_t pitch_of(const struct tl_map_entry *e)
+static struct tl_extent extent_of(const struct tl_map_entry *e)
 {
-    struct tl_extent extent = {.lo = e->lo, .hi = e->hi, .dense = e->dense};
-
-    return tl__region_pitch(&e->region, &extent);
+    return (struct tl_extent){.lo = e->lo, .hi = e->hi, .dense = e->dense};
 }
 
 /* TL_MAP_NONE when out of memory. */
@@ -366,17 +416,23 @@ static void list_index(struct tl_map *m, struct tl_map_list *list)
     *in = (struct tl_map_index){0};
     for (uint32_t i = list->head; i != TL_MAP_NONE; i = m->entries[i].next) {
         struct tl_map_entry *e = &m->entries[i];
+        const struct tl_extent extent = extent_of(e);
 
         if (e->in_cell)
             cell_unchain(m, e);
         if (in->pitch == 0)
-            in->pitch = pitch_of(e);
+            in->pitch = tl__region_pitch(&e->region, &extent);
     }
-    for (uint32_t i = list->head; i != TL_MAP_NONE; i = m->entries[i].next)
-        place(m, in, i);
+    for (uint32_t i = list->head; i != TL_MAP_NONE; i = m->entries[i].next) {
+        const struct tl_extent extent = extent_of(&m->entries[i]);
+        struct tl_rect rect;
+
+        tl__region_rect(&m->entries[i].region, &extent, in->pitch, &rect);
+        place(m, in, i, &rect);
+    }
 }
 
-static void list_append(struct tl_map *m, uint32_t index)
+static void list_append(struct tl_map *m, uint32_t index, struct tl_map_view *view)
 {
     struct tl_map_entry *e = &m->entries[index];
     struct tl_map_list *list = &m->buffers[e->buffer].lists[e->kind];
@@ -393,15 +449,16 @@ static void list_append(struct tl_map *m, uint32_t index)
     if (list->index == TL_MAP_NONE) {
         if (list->count > SHORT_LIST)
             list_index(m, list);
-    } else if (m->indexes.items[list->index].pitch == 0 && pitch_of(e) != 0) {
+    } else if (m->indexes.items[list->index].pitch == 0 && tl__region_pitch(&view->region, &view->extent) != 0) {
         list_index(m, list); /* again, once: the first strided entry brings the pitch */
     } else {
-        place(m, &m->indexes.items[list->index], index);
+        set_rect(view, m->indexes.items[list->index].pitch);
+        place(m, &m->indexes.items[list->index], index, &view->rect);
     }
 }
 
-void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_kind kind, const struct tl_region *region,
-                 const struct tl_extent *extent, uint64_t task, uint32_t *task_head)
+void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_kind kind, struct tl_map_view *view,
+                 uint64_t task, uint32_t *task_head)
 {
     uint32_t index = m->free_entry != TL_MAP_NONE ? m->free_entry : m->entries_used++;
     struct tl_map_entry *e = &m->entries[index];
@@ -409,17 +466,17 @@ void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_ki
     if (m->free_entry != TL_MAP_NONE)
         m->free_entry = e->task_next;
     m->n_entries++;
-    e->region = *region;
-    e->lo = extent->lo;
-    e->hi = extent->hi;
+    e->region = view->region;
+    e->lo = view->extent.lo;
+    e->hi = view->extent.hi;
     e->task = task;
     e->buffer = buffer_get(m, addr, owner);
     e->kind = (uint8_t)kind;
-    e->dense = extent->dense;
+    e->dense = view->extent.dense;
     e->in_cell = false;
     e->task_next = *task_head;
     *task_head = index;
-    list_append(m, index);
+    list_append(m, index, view);
 }
 
 void tl__map_unlink(struct tl_map *m, uint32_t entry)

@@ -9,7 +9,7 @@
  * cells of its own rectangle, and one more before it in each direction if entries reach over the edges of cells. So
  * tiles of one matrix, whose byte ranges all overlap, are told apart by a few looks.
  *
- * Searching never changes anything; adding never fails after tl__map_reserve.
+ * Searching changes nothing but what it remembers to be quick; adding never fails after tl__map_reserve.
  */
 #ifndef TL_GRAPH_TENSORMAP_H
 #define TL_GRAPH_TENSORMAP_H
@@ -21,6 +21,7 @@
 
 enum tl_map_kind { TL_MAP_WRITER, TL_MAP_READER };
 
+/* What a search looks at stands in its first 64 bytes. */
 struct tl_map_entry {
     uint64_t lo, hi;
     uint64_t row, col;             /* its cell, while in_cell */
@@ -31,8 +32,17 @@ struct tl_map_entry {
     uint8_t kind; /* enum tl_map_kind */
     bool dense : 1, in_cell : 1;
     uint64_t task;
-    uint32_t task_next; /* next entry of the same task, or free entry */
     struct tl_region region;
+    uint32_t task_next; /* next entry of the same task, or free entry */
+};
+_Static_assert(offsetof(struct tl_map_entry, region) == 64, "what a search looks at");
+
+/* A view of one buffer, as it is searched for and added. */
+struct tl_map_view {
+    struct tl_region region;
+    struct tl_extent extent; /* not empty */
+    uint64_t pitch;          /* what `rect` is for; set by the map */
+    struct tl_rect rect;     /* none yet: row_end 0 */
 };
 
 #define TL_MAP_CLASSES 6u
@@ -68,7 +78,8 @@ struct tl_map {
     uint32_t room, n_buffer_buckets, n_cell_buckets;
     uint32_t entries_used, buffers_used; /* ever; those above have not been touched */
     uint32_t free_entry, free_buffer, free_index, n_entries, n_buffers;
-    uint32_t count[2]; /* by kind */
+    uint32_t last_buffer; /* the one found last; TL_MAP_NONE: none */
+    uint32_t count[2];    /* by kind */
 };
 
 /* One match of a search. */
@@ -84,17 +95,17 @@ void tl__map_fini(struct tl_map *m);
 int tl__map_reserve(struct tl_map *m, uint32_t n);
 
 /* The buffer's index, or TL_MAP_NONE if nothing is known about it. */
-uint32_t tl__map_find(const struct tl_map *m, uint64_t addr, uint64_t owner);
+uint32_t tl__map_find(struct tl_map *m, uint64_t addr, uint64_t owner);
 
 /* Calls `hit` for every entry of `kind` in `buffer` that may share a byte with the query, stopping at the first nonzero
  * return, which is returned. */
 typedef int (*tl_map_visit)(void *ctx, const struct tl_map_hit *hit);
-int tl__map_search(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind, const struct tl_region *region,
-                   const struct tl_extent *extent, tl_map_visit visit, void *ctx);
+int tl__map_search(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind, struct tl_map_view *view,
+                   tl_map_visit visit, void *ctx);
 
 /* Adds an entry at the front of the chain *task_head (a task's entries). */
-void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_kind kind, const struct tl_region *region,
-                 const struct tl_extent *extent, uint64_t task, uint32_t *task_head);
+void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_kind kind, struct tl_map_view *view,
+                 uint64_t task, uint32_t *task_head);
 /* Takes an entry out of its buffer and cell. It stays in its task's chain, dead, until tl__map_drop_chain. */
 void tl__map_unlink(struct tl_map *m, uint32_t entry);
 /* Frees all entries of a task. */

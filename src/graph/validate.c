@@ -143,15 +143,15 @@ static int check_existing(const struct tl_graph *g, const struct tl_tensor_arg *
 
     if (t->buffer == 0)
         return refuse_arg(g, reterr, arg->direction, index, "has no memory: no task has allocated it");
-    if (!tl__region_measure(t, &f->extent))
+    if (!tl__region_measure(t, &f->view.extent))
         return refuse_arg(g, reterr, arg->direction, index, "reaches past its buffer of %llu bytes",
                           (unsigned long long)t->buffer_bytes);
-    if (!f->extent.empty && f->extent.hi > t->buffer_bytes)
+    if (!f->view.extent.empty && f->view.extent.hi > t->buffer_bytes)
         return refuse_arg(g, reterr, arg->direction, index, "reaches past its buffer: it ends at byte %llu of %llu",
-                          (unsigned long long)f->extent.hi, (unsigned long long)t->buffer_bytes);
+                          (unsigned long long)f->view.extent.hi, (unsigned long long)t->buffer_bytes);
     if (arg->direction == TL_NO_DEP)
         return 0;
-    f->tracked = !f->extent.empty;
+    f->tracked = !f->view.extent.empty;
     return t->owner == TL_NO_TASK ? 0 : check_owner(g, arg, index, reterr);
 }
 
@@ -160,9 +160,11 @@ static int check_output(const struct tl_graph *g, const struct tl_task_args *arg
                         struct tl_error *reterr)
 {
     const struct tl_tensor_arg *o = &args->tensors[out];
+    const struct tl_map_view *written = &g->facts[out].view;
 
     for (uint32_t i = 0; i < args->n_tensors; i++) {
         const struct tl_tensor_arg *a = &args->tensors[i];
+        const struct tl_map_view *view = &g->facts[i].view;
 
         if (o->direction == TL_OUT) {
             if (i < out && a->direction == TL_OUT && a->out == o->out)
@@ -172,8 +174,7 @@ static int check_output(const struct tl_graph *g, const struct tl_task_args *arg
         if (!g->facts[i].tracked || (a->direction != TL_IN && a->direction != TL_INOUT) ||
             a->tensor.buffer != o->tensor.buffer || a->tensor.owner != o->tensor.owner)
             continue;
-        if (tl__region_overlap(&g->regions[i], &g->facts[i].extent, &g->regions[out], &g->facts[out].extent) ==
-            TL_OVERLAP_SURE)
+        if (tl__region_overlap(&view->region, &view->extent, &written->region, &written->extent) == TL_OVERLAP_SURE)
             return refuse_arg(g, reterr, TL_OUT, out, "overlaps %s %u in the same buffer; add it once, as inout",
                               direction_name(a->direction), i);
     }
@@ -188,9 +189,10 @@ static int check_tensor(struct tl_graph *g, const struct tl_task_args *args, uin
     f->tracked = false;
     f->tag = 0;
     if (arg->direction == TL_OUT)
-        return tl__graph_check_fresh(g, &arg->tensor, i, &f->extent, reterr);
-    tl__region_of(&arg->tensor, &g->regions[i]);
-    if (arg->direction == TL_IN || arg->direction == TL_INOUT)
+        return tl__graph_check_fresh(g, &arg->tensor, i, &f->view.extent, reterr);
+    tl__region_of(&arg->tensor, &f->view.region);
+    f->view.rect.row_end = 0;
+    if (g->tags.tags.count != 0 && (arg->direction == TL_IN || arg->direction == TL_INOUT))
         f->tag = tl__tag_find(&g->tags, &arg->tensor);
     return check_existing(g, arg, i, f, reterr);
 }

@@ -354,6 +354,46 @@ static void many_tiles_of_one_buffer(void **state)
     tl__graph_destroy(g);
 }
 
+/* Tiles whose size is no power of two lie over the edges of cells: a reader of one element, which has one cell, finds
+ * the tile that begins in the cell before. */
+static void elements_of_tiles(uint32_t rows, uint32_t cols)
+{
+    const uint32_t side = 12, height = side * rows, width = side * cols;
+    struct tl_graph_opts o = small_opts();
+    struct tl_tensor t = {.buffer = 0x1000, .buffer_bytes = height * width * 4, .owner = TL_NO_TASK, .rank = 2};
+    struct tl_graph *g;
+    struct tl_plan p;
+
+    o.task_window[0] = 4096;
+    o.dep_pool[0] = 4096;
+    g = make_graph(&o);
+    t.strides[0] = width;
+    t.strides[1] = 1;
+    t.shape[0] = rows;
+    t.shape[1] = cols;
+    for (uint32_t i = 0; i < side * side; i++) {
+        t.start_offset = i / side * rows * width + i % side * cols;
+        p = must_use(g, 'x', &t);
+        assert_int_equal(p.n_edges, 0);
+    }
+    t.shape[0] = t.shape[1] = 1;
+    for (uint32_t i = 0; i < height * width; i++) {
+        t.start_offset = i;
+        p = must_use(g, 'i', &t);
+        assert_int_equal(p.n_edges, 1);
+        expect_edge(&p, 0, i / width / rows * side + i % width / cols, 0, TL_EDGE_TENSORMAP, WAIT);
+    }
+    tl__graph_destroy(g);
+}
+
+static void elements_of_odd_tiles(void **state)
+{
+    (void)state;
+    elements_of_tiles(3, 4);
+    elements_of_tiles(4, 3);
+    elements_of_tiles(3, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +407,7 @@ int main(void)
         cmocka_unit_test(recycled_memory_is_another_buffer),
         cmocka_unit_test(retired_tasks_leave_the_map),
         cmocka_unit_test(many_tiles_of_one_buffer),
+        cmocka_unit_test(elements_of_odd_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
