@@ -253,6 +253,7 @@ struct tl_device {
     struct tl_ring rings[TL_GRAPH_RINGS];
     uint64_t ready_capacity;
     struct tl_image image;
+    struct tl_graph *spare; /* of the last run that was not an image: memory for the next one; NULL: none */
     struct tl_orch_record orch_record;
     struct tl_clock clock; /* of records; ready in a run that is timed */
     bool timed;            /* cores stamp their parts */

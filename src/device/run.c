@@ -27,6 +27,8 @@ static void free_ring(struct tl_ring *ring)
 void tl__device_free_rings(struct tl_device *d)
 {
     tl__image_drop(d);
+    tl__graph_destroy(d->spare);
+    d->spare = NULL;
     for (unsigned i = 0; i < TL_GRAPH_RINGS; i++)
         free_ring(&d->rings[i]);
     for (unsigned i = 0; i < TL_SHAPE_COUNT; i++)
@@ -193,6 +195,12 @@ static int make_graph(struct tl_device *d, const struct tl_runtime_policy *polic
         opts.heap_bytes[i] = l->heap_bytes[i];
         tl__guard_heap(d, &opts.heap[i], &opts.heap_bytes[i]);
     }
+    *ret_graph = d->spare;
+    d->spare = NULL;
+    if (*ret_graph != NULL && tl__graph_anew(*ret_graph, &opts))
+        return 0;
+    tl__graph_destroy(*ret_graph);
+    *ret_graph = NULL;
     return tl__graph_create(&opts, ret_graph, reterr);
 }
 
@@ -396,8 +404,9 @@ int tl__device_run(struct tl_device *d, uint64_t launch, const struct tl_program
         tl__graph_destroy(graph);
     } else if (graph != NULL && policy->build_first && !policy->recycle && d->launch->guard == 0) {
         tl__image_keep(d, graph);
-    } else {
-        tl__graph_destroy(graph);
+    } else if (graph != NULL) {
+        tl__graph_destroy(d->spare);
+        d->spare = graph;
     }
     tl__device_report(d);
     return -(int)tl_load_rlx(&d->status->code);

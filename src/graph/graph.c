@@ -23,13 +23,18 @@ static int check_ring(const struct tl_graph_opts *o, uint32_t r, struct tl_error
     return 0;
 }
 
+static void ring_begin(struct tl_ring *ring, const struct tl_graph_opts *o, uint32_t r, struct tl_slot *slots)
+{
+    *ring = (struct tl_ring){.slots = slots,
+                             .heap = o->heap[r],
+                             .heap_bytes = o->heap_bytes[r],
+                             .window = o->task_window[r],
+                             .dep_pool = o->dep_pool[r]};
+}
+
 static int ring_init(struct tl_ring *ring, const struct tl_graph_opts *o, uint32_t r)
 {
-    ring->window = o->task_window[r];
-    ring->dep_pool = o->dep_pool[r];
-    ring->heap = o->heap[r];
-    ring->heap_bytes = o->heap_bytes[r];
-    ring->slots = tl__reserve(ring->window * sizeof(*ring->slots));
+    ring_begin(ring, o, r, tl__reserve(o->task_window[r] * sizeof(*ring->slots)));
     return ring->slots == NULL ? TL_ENOMEM : 0;
 }
 
@@ -63,6 +68,28 @@ int tl__graph_create(const struct tl_graph_opts *opts, struct tl_graph **ret_gra
     }
     *ret_graph = g;
     return 0;
+}
+
+/* The slots keep what they hold: a plan's serial, which goes on, is the one thing that is read before it is written. */
+bool tl__graph_anew(struct tl_graph *g, const struct tl_graph_opts *opts)
+{
+    struct tl_error err;
+
+    if (opts->rings != g->opts.rings)
+        return false;
+    for (uint32_t r = 0; r < opts->rings; r++)
+        if (opts->task_window[r] != g->opts.task_window[r] || check_ring(opts, r, &err) < 0)
+            return false;
+    if (tl__map_anew(&g->map) < 0)
+        return false;
+    g->opts = *opts;
+    for (uint32_t r = 0; r < opts->rings; r++)
+        ring_begin(&g->rings[r], opts, r, g->rings[r].slots);
+    tl__tags_fini(&g->tags);
+    tl__tags_init(&g->tags);
+    g->frames.count = g->ranges.count = g->edges.count = g->preds.count = g->replaced.count = 0;
+    g->frame_serial = 0;
+    return tl__scopes_init(g) == 0;
 }
 
 void tl__graph_destroy(struct tl_graph *g)

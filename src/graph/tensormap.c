@@ -61,6 +61,21 @@ void tl__map_fini(struct tl_map *m)
     *m = (struct tl_map){0};
 }
 
+int tl__map_anew(struct tl_map *m)
+{
+    tl__free(m->buffer_buckets);
+    tl__free(m->cell_buckets);
+    tl_vec_fini(&m->indexes);
+    *m = (struct tl_map){.entries = m->entries,
+                         .buffers = m->buffers,
+                         .room = m->room,
+                         .free_entry = TL_MAP_NONE,
+                         .free_buffer = TL_MAP_NONE,
+                         .free_index = TL_MAP_NONE,
+                         .last_buffer = TL_MAP_NONE};
+    return tl__map_reserve(m, 1);
+}
+
 static void chain_buffer(struct tl_map *m, uint32_t index)
 {
     struct tl_map_buffer *b = &m->buffers[index];

@@ -91,6 +91,8 @@ struct tl_map_hit {
 /* For at most `room` entries at a time. 0 or TL_ENOMEM; fini in either case. */
 int tl__map_init(struct tl_map *m, uint32_t room);
 void tl__map_fini(struct tl_map *m);
+/* Forgets every entry and keeps the memory. 0 or TL_ENOMEM; fini in either case. */
+int tl__map_anew(struct tl_map *m);
 /* Makes sure that `n` entries can be added. 0 or TL_ENOMEM. */
 int tl__map_reserve(struct tl_map *m, uint32_t n);
 

@@ -25,6 +25,7 @@ static void random_graphs(void **state)
         assert_true(tasks > n * 40);
         assert_true(edges > tasks);
         assert_true(waits > n);
+        assert_true(left.reused > n / 8);
     }
 }
 
