@@ -175,6 +175,22 @@ static void one_of_a_tree(void **state)
     refuses("swimlane two --rank -1", "--rank");
 }
 
+/* Last: it leaves a tree in outputs/. */
+static void no_word_is_the_newest_tree(void **state)
+{
+    (void)state;
+    make_dir("outputs/job");
+    make_leaf("outputs/job", 0, 2, 0, 1000000, 10);
+    make_leaf("outputs/job", 1, 2, 0, 1500000, 10);
+    make_clock("outputs/job", 0, TL_CLOCK_SAME, 0, 0);
+    make_clock("outputs/job", 1, TL_CLOCK_SAME, 0, 0);
+    expect(0, "swimlane");
+    says("recording outputs/job: 2 ranks, 2 dispatches\n");
+    says("\noutputs/job/merged_swimlane.json\n");
+    expect(0, "swimlane --rank 1");
+    says("recording outputs/job/rank1/d0: level 2, 1 task");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +199,7 @@ int main(void)
         cmocka_unit_test(an_unknown_clock_is_said),
         cmocka_unit_test(a_rank_that_is_missing),
         cmocka_unit_test(one_of_a_tree),
+        cmocka_unit_test(no_word_is_the_newest_tree),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

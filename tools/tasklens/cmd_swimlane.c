@@ -59,9 +59,9 @@ static int parse(struct swimlane *s, int argc, char **argv)
         .about = "Writes what a run with --enable-chip-swimlane recorded as a trace for https://ui.perfetto.dev or\n"
                  "chrome://tracing: tasks on cores, dispatch and finish, scheduler phases, submits; with the graph of\n"
                  "--enable-dep-gen, kernels and arrows too. DIR is the run's directory or " TL_SWIMLANE_NAME
-                 ";\nwithout it, the newest in outputs/. The root of a distributed run (rank<R>/d<K>/): all ranks in "
-                 "one trace,\n"
-                 "on one axis of time.",
+                 ";\nwithout it, the newest in outputs/. The root of a distributed run (rank<R>/d<K>/), named or the "
+                 "newest: "
+                 "all\nranks in one trace, on one axis of time.",
         .table = table,
         .count = sizeof(table) / sizeof(table[0]),
         .max_words = 1,
@@ -206,21 +206,35 @@ static int report(const struct swimlane *s)
     return tl__cmd_finish(NAME);
 }
 
-/* DIR is the root of several ranks, and none of them is picked: all of them. False: it is not so. */
-static bool all_ranks(const struct swimlane *s, int *ret_code)
+/* `root` holds several ranks, and none of them is picked: all of them. False: it is not so. */
+static bool all_ranks(const struct swimlane *s, const char *root, int *ret_code)
 {
     const struct tl_swimlane_ranks_opts opts = {.out = s->out, .overhead = s->overhead, .json = s->json};
     struct tl_rank_leaves leaves;
     bool so;
 
-    if (s->word == NULL || s->which.rank >= 0 || s->which.dispatch >= 0)
+    if (root == NULL || s->which.rank >= 0 || s->which.dispatch >= 0)
         return false;
-    *ret_code = tl__rank_leaves(NAME, s->word, &leaves);
+    *ret_code = tl__rank_leaves(NAME, root, &leaves);
     so = *ret_code != 0 || leaves.count > 0;
     if (so && *ret_code == 0)
         *ret_code = tl__swimlane_ranks(NAME, &leaves, &opts);
     tl__rank_leaves_fini(&leaves);
     return so;
+}
+
+/* No DIR, and the newest is one of several ranks: all of them, as if their root had been named. */
+static bool newest_ranks(const struct swimlane *s, int *ret_code)
+{
+    uint32_t rank, dispatch;
+    char root[4096];
+    size_t bytes;
+
+    if (s->word != NULL || !tl__rank_leaf_of(s->found.path, &rank, &dispatch, &bytes) || bytes >= sizeof(root))
+        return false;
+    memcpy(root, s->found.path, bytes);
+    root[bytes] = '\0';
+    return all_ranks(s, root, ret_code);
 }
 
 static int run(int argc, char **argv)
@@ -234,11 +248,15 @@ static int run(int argc, char **argv)
     code = parse(&s, argc, argv);
     if (code != TL_OPTS_GO_ON)
         return code;
-    if (all_ranks(&s, &code))
+    if (all_ranks(&s, s.word, &code))
         return code;
     code = tl__find_recording(NAME, s.word, &artifact, &s.found);
     if (code != 0)
         return code;
+    if (newest_ranks(&s, &code)) {
+        tl__found_fini(&s.found);
+        return code;
+    }
     tl__found_mention(NAME, &s.found);
     code = merge(&s, &error);
     if (code == 0)
