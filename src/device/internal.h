@@ -8,7 +8,10 @@
  *   orchestrator (tensormap_and_ringbuffer) the program's function on its own thread; while it waits for room it steps
  *               the other roles
  *
- * Threads step roles; no role blocks a thread. A chain of tasks thus runs on one thread without a hand-off.
+ * Threads step roles; no role blocks a thread. A chain of tasks thus runs on one thread without a hand-off. A thread
+ * that finds a role locked leaves it to whoever has the lock. So who steps roles either looks at all of them again
+ * before it sleeps (tl__device_sleep), or, where it goes on to something else, rings: the watch, an orchestrator that
+ * found room.
  *
  * Orders (each labelled site names these):
  *   D1/D2  a slot is filled before its last `waits` is counted down; whoever counts it to 0 sees it whole
