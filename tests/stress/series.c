@@ -34,6 +34,7 @@
 #define BLOCK 16u
 /* What an allocator may keep in pieces, and what a last run's order of tasks leaves touched. */
 #define MORE_KB 2048u
+#define MORE_ALLOCATED_KB 256u
 
 static struct {
     uint64_t runs, seed;
@@ -434,6 +435,7 @@ static void block(struct house *h, uint64_t n, bool largest)
 
 struct held {
     uint64_t threads, mappings, files, anon_kb, shared_kb;
+    uint64_t allocated_kb; /* of its own; the host's, the chip's is not known here */
 };
 
 static uint64_t entries(long pid, const char *what)
@@ -478,8 +480,11 @@ static struct held hold(long pid)
 static void show(const char *who, const struct held *h)
 {
     (void)printf("run %6" PRIu64 ", %s: %" PRIu64 " threads, %" PRIu64 " mappings, %" PRIu64 " descriptors, %" PRIu64
-                 " KiB of its own, %" PRIu64 " KiB of device memory\n",
-                 now_at, who, h->threads, h->mappings, h->files, h->anon_kb, h->shared_kb);
+                 " KiB of its own",
+                 now_at, who, h->threads, h->mappings, h->files, h->anon_kb);
+    if (h->allocated_kb != 0)
+        (void)printf(" (%" PRIu64 " KiB allocated)", h->allocated_kb);
+    (void)printf(", %" PRIu64 " KiB of device memory\n", h->shared_kb);
     (void)fflush(stdout);
 }
 
@@ -511,6 +516,8 @@ static struct held held_now(bool chip)
 {
     struct held h = hold(chip ? chip_pid() : (long)getpid());
 
+    if (!chip)
+        h.allocated_kb = mallinfo2().uordblks >> 10;
     show(chip ? "chip" : "host", &h);
     return h;
 }
@@ -526,7 +533,8 @@ static struct held held_now(bool chip)
 static void flat(const char *who, const struct held *a, const struct held *b)
 {
     if (b->threads != a->threads || b->files != a->files || b->shared_kb > a->shared_kb + MORE_KB ||
-        (MEMORY_TELLS && (b->mappings > a->mappings + 8 || b->anon_kb > a->anon_kb + MORE_KB)))
+        (MEMORY_TELLS && (b->allocated_kb > a->allocated_kb + MORE_ALLOCATED_KB || b->mappings > a->mappings + 8 ||
+                          b->anon_kb > a->anon_kb + MORE_KB)))
         wrong("the %s holds more than after run %u", who, LARGEST);
 }
 
