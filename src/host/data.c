@@ -8,6 +8,7 @@
 #include "artifact/npy.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "host/shelter.h"
 
 #define RANDOM_SEED UINT64_C(0x7461736b6c656e73)
 
@@ -61,6 +62,31 @@ static void note(struct tl_data *d, int code, const char *text, const char *name
         (void)tl__fail(&d->error, code, "%s: %s \"%s\"", d->program->name, text, name);
 }
 
+/* The same for a name that is none: what there is says what was meant. */
+static void note_unknown(struct tl_data *d, const char *what, const char *name, const char *known)
+{
+    if (d->error.code == 0)
+        (void)tl__fail(&d->error, TL_ENOENT, "%s: %s() asked for %s \"%.100s\"; it has %s", d->program->name,
+                       d->phase == PHASE_GOLDEN ? "golden" : "prepare", what, name, known[0] != '\0' ? known : "none");
+}
+
+/* Appends to "a, b, c"; what does not fit is left out. */
+static void append(char *list, size_t size, const char *name)
+{
+    size_t used = strlen(list);
+
+    (void)snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+}
+
+/* "x, y" of all tensors but those of role `but` (-1: of all). */
+static void list_tensors(const struct tl_data *d, int but, char *list, size_t size)
+{
+    list[0] = '\0';
+    for (uint32_t i = 0; i < d->n_tensors; i++)
+        if (d->tensors[i].role != but)
+            append(list, size, d->names[i]);
+}
+
 static int find(const struct tl_data *d, const char *name)
 {
     for (uint32_t i = 0; i < d->n_tensors; i++)
@@ -73,11 +99,15 @@ static int find(const struct tl_data *d, const char *name)
 
 TL_API int64_t tl_data_param(const struct tl_data *d, const char *name)
 {
+    char known[600] = "";
+
     for (uint32_t i = 0; i < d->program->n_params; i++)
         if (strcmp(d->program->params[i].name, name) == 0)
             return d->values[i];
+    for (uint32_t i = 0; i < d->program->n_params; i++)
+        append(known, sizeof(known), d->program->params[i].name);
     /* The first failure is kept behind a const pointer, because asking is no change of the data. */
-    note((struct tl_data *)(uintptr_t)d, TL_ENOENT, "asks for a parameter it does not have,", name);
+    note_unknown((struct tl_data *)(uintptr_t)d, "parameter", name, known);
     return 0;
 }
 
@@ -136,9 +166,11 @@ TL_API void *tl_data_tensor(struct tl_data *d, const char *name, enum tl_directi
 TL_API const void *tl_data_input(const struct tl_data *d, const char *name)
 {
     int i = find(d, name);
+    char known[600];
 
     if (i < 0) {
-        note((struct tl_data *)(uintptr_t)d, TL_ENOENT, "has no tensor", name);
+        list_tensors(d, -1, known, sizeof(known));
+        note_unknown((struct tl_data *)(uintptr_t)d, "tensor", name, known);
         return NULL;
     }
     return d->original[i] != NULL ? d->original[i] : d->tensors[i].data;
@@ -147,9 +179,15 @@ TL_API const void *tl_data_input(const struct tl_data *d, const char *name)
 TL_API void *tl_data_expected(struct tl_data *d, const char *name)
 {
     int i = find(d, name);
+    char known[600];
 
-    if (d->phase != PHASE_GOLDEN || i < 0 || d->tensors[i].role == TL_IN) {
-        note(d, TL_ENOENT, "expects something of what is no output,", name);
+    if (d->phase != PHASE_GOLDEN) {
+        note(d, TL_EINVAL, "calls tl_data_expected() outside of golden(), for", name);
+        return NULL;
+    }
+    if (i < 0 || d->tensors[i].role == TL_IN) {
+        list_tensors(d, TL_IN, known, sizeof(known));
+        note_unknown(d, "output", name, known);
         return NULL;
     }
     if (d->expected[i] == NULL)
@@ -176,9 +214,29 @@ TL_API float tl_data_random(struct tl_data *d)
 
 /* ---- What the run calls ---- */
 
-/* The outcome of prepare() or golden(): what a call noted says more than the code that came of it. */
-static int outcome(const struct tl_data *d, const char *function, int code, struct tl_error *reterr)
+/* A crash of prepare() or golden(). What a call noted before is most often its cause: null was used as an address. */
+static int crashed(const struct tl_data *d, const char *function, const char *how, struct tl_error *reterr)
 {
+    if (d->error.code != 0)
+        return tl__fail(reterr, TL_ECRASH, "%s; it was given NULL or 0, went on, and crashed (%s)", d->error.msg, how);
+    return tl__fail(reterr, TL_ECRASH,
+                    "%s() of %s crashed (%s); it runs in this process, so that a debugger shows the line: gdb -ex run "
+                    "--args, and this command",
+                    function, d->program->name, how);
+}
+
+/* Runs prepare() or golden(). What a call noted says more than the code that came of it. */
+static int run_phase(struct tl_data *d, enum phase phase, struct tl_error *reterr)
+{
+    const char *function = phase == PHASE_GOLDEN ? "golden" : "prepare";
+    int code = 0, rc;
+    char how[200];
+
+    d->phase = phase;
+    rc = tl__shelter(phase == PHASE_GOLDEN ? d->program->golden : d->program->prepare, d, &code, how, sizeof(how));
+    d->phase = PHASE_IDLE;
+    if (rc == TL_ECRASH)
+        return crashed(d, function, how, reterr);
     if (d->error.code != 0)
         return tl__fail(reterr, d->error.code, "%s", d->error.msg);
     if (code < 0)
@@ -188,17 +246,12 @@ static int outcome(const struct tl_data *d, const char *function, int code, stru
 
 int tl__data_prepare(struct tl_data *d, struct tl_error *reterr)
 {
-    int rc;
-
     if (d->program->prepare == NULL)
         return tl__fail(reterr, TL_ELOAD,
                         "program %s has no prepare(), which makes its tensors; only a caller of the C API "
                         "can run it, with tensors of its own",
                         d->program->name);
-    d->phase = PHASE_PREPARE;
-    rc = d->program->prepare(d);
-    d->phase = PHASE_IDLE;
-    return outcome(d, "prepare", rc, reterr);
+    return run_phase(d, PHASE_PREPARE, reterr);
 }
 
 int tl__data_replace(struct tl_data *d, const char *name, const char *path, struct tl_error *reterr)
@@ -206,12 +259,9 @@ int tl__data_replace(struct tl_data *d, const char *name, const char *path, stru
     int i = find(d, name);
 
     if (i < 0) {
-        char known[600] = "";
+        char known[600];
 
-        for (uint32_t k = 0; k < d->n_tensors; k++)
-            if (d->tensors[k].role != TL_OUT)
-                (void)snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", known[0] ? ", " : "",
-                               d->names[k]);
+        list_tensors(d, TL_OUT, known, sizeof(known));
         return tl__fail(reterr, TL_ENOENT, "%s has no input \"%s\"; it has %s", d->program->name, name, known);
     }
     if (d->tensors[i].role == TL_OUT)
@@ -245,14 +295,7 @@ void tl__data_reset(struct tl_data *d)
 
 int tl__data_golden(struct tl_data *d, struct tl_error *reterr)
 {
-    int rc;
-
-    if (d->program->golden == NULL)
-        return TL_ENOENT;
-    d->phase = PHASE_GOLDEN;
-    rc = d->program->golden(d);
-    d->phase = PHASE_IDLE;
-    return outcome(d, "golden", rc, reterr);
+    return d->program->golden == NULL ? TL_ENOENT : run_phase(d, PHASE_GOLDEN, reterr);
 }
 
 uint32_t tl__data_count(const struct tl_data *d)

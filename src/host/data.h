@@ -14,7 +14,8 @@ int tl__data_create(const struct tl_program *program, const int64_t *values, str
 /* NULL is fine. */
 void tl__data_destroy(struct tl_data *d);
 
-/* Calls prepare(). The message names the program, and the tensor where one is at fault. */
+/* Calls prepare(). The message names the program, and the tensor where one is at fault. TL_ECRASH: it crashed, and may
+ * have left the process' heap unusable: say so, and end the process without cleaning up. One such call at a time. */
 int tl__data_prepare(struct tl_data *d, struct tl_error *reterr);
 /* Replaces an input (or inout) by a .npy file of exactly its dtype and shape: --arg. After prepare, before remember. */
 int tl__data_replace(struct tl_data *d, const char *name, const char *path, struct tl_error *reterr);
@@ -22,7 +23,8 @@ int tl__data_replace(struct tl_data *d, const char *name, const char *path, stru
 int tl__data_remember(struct tl_data *d, struct tl_error *reterr);
 /* Makes the data as it was when remembered: for another round. */
 void tl__data_reset(struct tl_data *d);
-/* Calls golden() (after remember). 0; TL_ENOENT without a message: the program has none; or golden's failure. */
+/* Calls golden() (after remember). 0; TL_ENOENT without a message: the program has none; or golden's failure, TL_ECRASH
+ * as with prepare. */
 int tl__data_golden(struct tl_data *d, struct tl_error *reterr);
 
 uint32_t tl__data_count(const struct tl_data *d);

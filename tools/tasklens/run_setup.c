@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_setup.h"
 
+#include <unistd.h>
+
 #include "cmd.h"
+#include "host/compile.h"
 #include "host/worker_impl.h"
 
 #define COMMAND "run"
@@ -34,6 +37,23 @@ int tl__run_open(const struct tl_run_session *s, const struct tl_worker_opts *op
     return rc == TL_EDEVICE ? TL_EXIT_DEVICE : TL_EXIT_USAGE;
 }
 
+/*
+ * prepare() or golden() failed. After a crash in it nothing is cleaned up but what other processes would see: it may
+ * have died with the heap's lock held. The chips end with this process.
+ */
+static int data_failed(struct tl_run_session *s, int rc, const struct tl_error *err)
+{
+    int exit_code = tl__cmd_fail(COMMAND, "%s", err->msg);
+
+    if (s->o.out == NULL && s->dir[0] != '\0')
+        (void)rmdir(s->dir); /* made for a run that does not begin */
+    if (rc != TL_ECRASH)
+        return exit_code;
+    if (s->compiled)
+        tl__compile_discard(s->path, s->compile_lock);
+    _exit(exit_code);
+}
+
 int tl__run_data(struct tl_run_session *s, struct tl_data **ret_data)
 {
     const struct tl_param_request request = {
@@ -49,7 +69,7 @@ int tl__run_data(struct tl_run_session *s, struct tl_data **ret_data)
         rc = tl__data_replace(*ret_data, s->o.arg_names[i], s->o.arg_files[i], &err);
     if (rc == 0)
         rc = tl__data_remember(*ret_data, &err);
-    return rc == 0 ? 0 : tl__cmd_fail(COMMAND, "%s", err.msg);
+    return rc == 0 ? 0 : data_failed(s, rc, &err);
 }
 
 int tl__run_golden(struct tl_run_session *s, struct tl_data *data)
@@ -58,5 +78,5 @@ int tl__run_golden(struct tl_run_session *s, struct tl_data *data)
     int rc = tl__data_golden(data, &err);
 
     s->has_golden = s->program->golden != NULL;
-    return s->has_golden && rc != 0 ? tl__cmd_fail(COMMAND, "%s", err.msg) : 0;
+    return s->has_golden && rc != 0 ? data_failed(s, rc, &err) : 0;
 }
