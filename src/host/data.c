@@ -241,6 +241,9 @@ static int run_phase(struct tl_data *d, enum phase phase, struct tl_error *reter
         return tl__fail(reterr, d->error.code, "%s", d->error.msg);
     if (code < 0)
         return tl__fail(reterr, code, "%s: %s() failed: %s", d->program->name, function, tl_strerror(code));
+    if (code > 0) /* as main() would say it */
+        return tl__fail(reterr, TL_EINVAL, "%s: %s() failed: it returned %d; 0 is good, a negative code says why not",
+                        d->program->name, function, code);
     return 0;
 }
 

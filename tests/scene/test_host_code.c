@@ -142,12 +142,23 @@ static void a_crash_leaves_nothing(void **state)
     expect(0, "dump kept --verify");
 }
 
+static void anything_but_0_is_a_failure(void **state)
+{
+    (void)state;
+    fails_with("--set way=81", "host: golden() failed: it returned 1;");
+    fails_with("--set way=79", "host: golden() failed: invalid argument");
+    fails_with("--set way=81 --set where=0", "host: prepare() failed: it returned 1;");
+    fails_with("--set way=81 --chips 2", "host: golden() failed: it returned 1;");
+    fails_with("--set way=81 --dump-args 2 --out failed", "golden() failed");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_crash_is_told_with_what_led_to_it),
         cmocka_unit_test(a_crash_without_a_cause_names_the_debugger),
         cmocka_unit_test(a_crash_leaves_nothing),
+        cmocka_unit_test(anything_but_0_is_a_failure),
     };
     return cmocka_run_group_tests(tests, set_up, fixture_teardown);
 }

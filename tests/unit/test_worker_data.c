@@ -188,15 +188,25 @@ static int just_fails(struct tl_data *d)
     return TL_EIO;
 }
 
+static int returns_one(struct tl_data *d)
+{
+    (void)d;
+    return 1;
+}
+
 static void what_prepare_does_wrong_is_named(void **state)
 {
     static const struct {
         int (*step)(struct tl_data *d);
         int code;
         const char *part;
-    } steps[] = {{twice, TL_EINVAL, "\"x\""},        {bad_role, TL_EINVAL, "TL_INOUT: \"y\""},
-                 {bad_dtype, TL_EINVAL, "\"w\""},    {bad_rank, TL_EINVAL, "\"deep\""},
-                 {bad_param, TL_ENOENT, "\"size\""}, {just_fails, TL_EIO, "prepare() failed"}};
+    } steps[] = {{twice, TL_EINVAL, "\"x\""},
+                 {bad_role, TL_EINVAL, "TL_INOUT: \"y\""},
+                 {bad_dtype, TL_EINVAL, "\"w\""},
+                 {bad_rank, TL_EINVAL, "\"deep\""},
+                 {bad_param, TL_ENOENT, "\"size\""},
+                 {just_fails, TL_EIO, "prepare() failed"},
+                 {returns_one, TL_EINVAL, "prepare() failed: it returned 1;"}};
 
     (void)state;
     for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
@@ -227,6 +237,20 @@ static void golden_may_expect_of_outputs_only(void **state)
     assert_int_equal(tl__data_prepare(d, NULL), 0);
     assert_int_equal(tl__data_golden(d, &err), TL_ENOENT);
     assert_non_null(strstr(err.msg, "\"x\""));
+    tl__data_destroy(d);
+}
+
+static void a_golden_that_returns_one_has_failed(void **state)
+{
+    struct tl_data *d = make();
+    struct tl_error err;
+
+    (void)state;
+    prepare_step = declare_three;
+    golden_step = returns_one;
+    assert_int_equal(tl__data_prepare(d, NULL), 0);
+    assert_int_equal(tl__data_golden(d, &err), TL_EINVAL);
+    assert_string_equal(err.msg, "prog: golden() failed: it returned 1; 0 is good, a negative code says why not");
     tl__data_destroy(d);
 }
 
@@ -276,6 +300,7 @@ int main(void)
         cmocka_unit_test(a_runs_data_is_declared_kept_and_reset),
         cmocka_unit_test(what_prepare_does_wrong_is_named),
         cmocka_unit_test(golden_may_expect_of_outputs_only),
+        cmocka_unit_test(a_golden_that_returns_one_has_failed),
         cmocka_unit_test(random_numbers_are_the_same_everywhere),
         cmocka_unit_test(arguments_that_do_not_fit_are_refused),
     };
