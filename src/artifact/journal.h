@@ -108,6 +108,9 @@ int tl__journal_open(const char *path, struct tl_journal_reader **ret_reader, st
 /* True if `path` is the beginning of a journal's header and no more: its writer was killed before the first block, and
  * nothing is lost with it. */
 bool tl__journal_unborn(const char *path);
+/* True if somebody has it open as its writer does, or recovers from it: then it is not that of a dead process. False
+ * also where there is none. Any thread, any process; changes nothing. */
+bool tl__journal_lives(const char *path);
 /* tl__journal_open over an image in memory, borrowed until the reader is closed, 8-byte aligned. `name` stands in
  * messages. */
 int tl__journal_open_memory(const void *image, size_t size, const char *name, struct tl_journal_reader **ret_reader,

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -130,6 +131,18 @@ bool tl__journal_unborn(const char *path)
     memcpy(magic, TL_JOURNAL_MAGIC, sizeof(magic));
     return n >= 0 && (size_t)n < sizeof(start) &&
            memcmp(start, magic, (size_t)n < sizeof(magic) ? (size_t)n : sizeof(magic)) == 0;
+}
+
+bool tl__journal_lives(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool lives;
+
+    if (fd < 0)
+        return false;
+    lives = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; /* shared: several may ask at once */
+    (void)close(fd);
+    return lives;
 }
 
 void tl__journal_reader_close(struct tl_journal_reader *r)

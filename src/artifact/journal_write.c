@@ -75,7 +75,9 @@ int tl__journal_create(const char *dir, const struct tl_journal_run *run, struct
         tl__free(w);
         return code;
     }
-    (void)flock(w->fd, LOCK_EX | LOCK_NB); /* new, so free; where a file system has no locks, nobody finds out */
+    /* New, so free, but for a moment in which somebody asks whether it lives. Where a file system has no locks, nobody
+     * finds out. */
+    (void)flock(w->fd, LOCK_EX);
     code = write_header(w);
     if (code != 0) {
         code = tl__fail(reterr, code, "%s: cannot write: %s", w->path, tl_strerror(code));

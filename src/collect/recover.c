@@ -276,7 +276,7 @@ static int lock_journal(const char *path, struct tl_error *reterr)
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return fd;
     (void)close(fd);
-    return tl__fail(reterr, TL_EBUSY, "%s: its run is not over: the process that writes it lives", path);
+    return tl__fail(reterr, TL_EBUSY, "%s: its run is not over: the process that writes it lives; wait for its end", path);
 }
 
 int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct tl_error *reterr)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "artifact/journal.h"
 #include "artifact/name_map.h"
 #include "base/env.h"
 #include "base/error.h"
@@ -50,6 +51,21 @@ static int write_names(const struct tl_run *run, struct tl_error *reterr)
     return rc;
 }
 
+/* Somebody's journal is in the directory. */
+static int refuse_taken(const struct tl_run *run, struct tl_error *reterr)
+{
+    char path[sizeof(run->prefix) + sizeof(TL_JOURNAL_NAME) + 1];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", run->prefix, TL_JOURNAL_NAME);
+    if (tl__journal_lives(path))
+        return tl__fail(reterr, TL_EEXIST,
+                        "another run is still recording into %s; wait for its end, or take another "
+                        "directory (--out)",
+                        run->prefix);
+    return tl__fail(reterr, TL_EEXIST, "%s holds the journal of a run that was killed; first `tasklens recover %s`",
+                    run->prefix, run->prefix);
+}
+
 int tl__recording_begin(struct tl_run *run, struct tl_error *reterr)
 {
     struct tl_worker *w = run->worker;
@@ -78,8 +94,7 @@ int tl__recording_begin(struct tl_run *run, struct tl_error *reterr)
     if (rc == TL_ENOMEM && w->alloc_error.code != 0)
         return tl__fail(reterr, rc, "%.600s; smaller: --dfx-set records=, buffers= or avg-bytes=", w->alloc_error.msg);
     if (rc == TL_EEXIST)
-        return tl__fail(reterr, rc, "%s holds the journal of a run that was killed; first `tasklens recover %s`",
-                        run->prefix, run->prefix);
+        return refuse_taken(run, reterr);
     run->recording = rc == 0;
     if (rc == 0 && (run->config.chip_swimlane > 0 || run->config.dep_gen || run->config.pmu != 0))
         rc = write_names(run, reterr);

@@ -93,7 +93,7 @@ static void kill_and_recover(const char *mode, const char *transport)
     kill_in_the_middle(mode, transport, out);
     (void)snprintf(words, sizeof(words), "run vector_add --dump-args 2 --out %s", out);
     expect(2, words); /* nobody runs over what is not recovered yet */
-    assert_non_null(strstr(message, "recover"));
+    assert_non_null(strstr(message, "holds the journal of a run that was killed"));
     (void)snprintf(words, sizeof(words), "recover %s", out);
     expect(0, words);
     assert_int_equal(size_of(out, "run.journal"), -1);
@@ -182,12 +182,18 @@ static void a_run_that_lives_is_not_recovered(void **state)
     for (int i = 0; i < 2000 && size_of("above/run", "run.journal") < 20000; i++)
         usleep(10000);
     expect_line(2, "recover above/run", "its run is not over");
+    expect_line(2, "dump above/run", "above/run: its run is still going on");
+    expect(0, "dump above"); /* the older one; it says that a newer one is on its way */
+    assert_non_null(strstr(message, "a newer run in above/run is still going on"));
+    assert_null(strstr(message, "recover"));
+    expect_line(2, "run vector_add --dump-args 2 --out above/run", "another run is still recording into above/run");
+    assert_null(strstr(message, "recover"));
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status));
     expect_line(2, "dump above/run", "`tasklens recover above/run`");
     expect(0, "dump above"); /* the older one; it says that there is a newer */
-    assert_non_null(strstr(message, "above/run was cut short or is not over; `tasklens recover above/run`"));
+    assert_non_null(strstr(message, "above/run was cut short; `tasklens recover above/run`"));
     expect(0, "dump above/old");
     assert_string_equal(message, "");
     expect_line(2, "recover above", "`tasklens recover above/run`");

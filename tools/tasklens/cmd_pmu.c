@@ -69,9 +69,7 @@ static int json_to_stdout(void *ctx, const void *bytes, size_t n)
 
 static void mention(const struct tl_found *found)
 {
-    if (found->cut_short != NULL)
-        fprintf(stderr, "tasklens pmu: a newer run in %s was cut short or is not over; `tasklens recover %s`\n",
-                found->cut_short, found->cut_short);
+    tl__found_mention_newer(NAME, found);
     if (found->other_count > 0 && !tl__found_mention_ranks(NAME, found))
         fprintf(stderr, "tasklens pmu: opening the newest, %s, of %zu here\n", found->path, found->other_count + 1);
 }

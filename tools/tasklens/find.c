@@ -9,12 +9,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "artifact/journal.h"
 #include "cmd.h"
 #include "rank_leaves.h"
 
 #define OUTPUTS "outputs"
 #define MAX_DEPTH 6 /* outputs/run/rank0/d0/args_dump, and one to spare */
-#define JOURNAL "run.journal"
 
 struct candidate {
     char *dir;
@@ -29,6 +29,14 @@ struct search {
     struct timespec journal_made;
     bool out_of_memory;
 };
+
+bool tl__run_lives(const char *dir)
+{
+    char path[4200];
+
+    return (size_t)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME) < sizeof(path) &&
+           tl__journal_lives(path);
+}
 
 static char *join(const char *dir, const char *name)
 {
@@ -101,7 +109,7 @@ static void look(struct search *s, const char *dir, unsigned depth)
         add(s, dir, &st);
         return;
     }
-    if (has_file(dir, JOURNAL, &st))
+    if (has_file(dir, TL_JOURNAL_NAME, &st))
         note_journal(s, dir, &st);
     d = depth < MAX_DEPTH ? opendir(dir) : NULL;
     if (d == NULL)
@@ -199,9 +207,12 @@ static bool pick_leaves(const char *command, const char *root, struct search *s)
 
 static int nothing(const char *command, const char *word, const struct search *s)
 {
+    if (s->journal != NULL && tl__run_lives(s->journal))
+        return tl__cmd_fail(command, "%s: its run is still going on, and %s comes at its end: wait for that",
+                            s->journal, s->what->file);
     if (s->journal != NULL)
         return tl__cmd_fail(command, "%s has a %s and no %s: its run was cut short; `tasklens recover %s` rebuilds it",
-                            s->journal, JOURNAL, s->what->file, s->journal);
+                            s->journal, TL_JOURNAL_NAME, s->what->file, s->journal);
     if (word == NULL)
         return tl__cmd_fail(command,
                             "no %s in %s/ here; name a recording's directory, or make one: tasklens run PROGRAM %s",
@@ -288,13 +299,23 @@ bool tl__found_mention_ranks(const char *command, const struct tl_found *found)
     return true;
 }
 
+void tl__found_mention_newer(const char *command, const struct tl_found *found)
+{
+    if (found->cut_short == NULL)
+        return;
+    if (tl__run_lives(found->cut_short))
+        fprintf(stderr, "tasklens %s: a newer run in %s is still going on; its recording comes at its end\n", command,
+                found->cut_short);
+    else
+        fprintf(stderr, "tasklens %s: a newer run in %s was cut short; `tasklens recover %s` rebuilds it\n", command,
+                found->cut_short, found->cut_short);
+}
+
 void tl__found_mention(const char *command, const struct tl_found *found)
 {
     const size_t shown = 20;
 
-    if (found->cut_short != NULL)
-        fprintf(stderr, "tasklens %s: a newer run in %s was cut short or is not over; `tasklens recover %s`\n", command,
-                found->cut_short, found->cut_short);
+    tl__found_mention_newer(command, found);
     if (found->other_count == 0 || tl__found_mention_ranks(command, found))
         return;
     fprintf(stderr, "tasklens %s: opening the newest, %s; also here:", command, found->path);

@@ -50,8 +50,12 @@ int tl__find_recording(const char *command, const char *word, const struct tl_ar
                        struct tl_found *ret_found);
 /* Says on stderr, in the name of `command`, what else could have been meant: others beside it, a run cut short. */
 void tl__found_mention(const char *command, const struct tl_found *found);
+/* Of that only a run cut short, or one that still goes on. */
+void tl__found_mention_newer(const char *command, const struct tl_found *found);
 /* The same in a tree of ranks only: a table of its dispatches. False, and nothing is said: it is none. */
 bool tl__found_mention_ranks(const char *command, const struct tl_found *found);
+/* Whether the run that records, or recovers, into `dir` is still at it. */
+bool tl__run_lives(const char *dir);
 void tl__found_fini(struct tl_found *found);
 
 #endif

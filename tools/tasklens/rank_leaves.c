@@ -10,7 +10,9 @@
 
 #include "analysis/table.h"
 #include "artifact/dfx_meta.h"
+#include "artifact/journal.h"
 #include "cmd.h"
+#include "find.h"
 
 #define PATH_BYTES 4200
 
@@ -199,8 +201,10 @@ static void put_row(void *ctx, uint64_t number, struct tl_row *row)
             first = false;
         }
     tl__cell_end(row);
-    if (has(leaf, "run.journal"))
-        tl__put_format(&row->text, "cut short, or not over: tasklens recover %s", leaf->path);
+    if (has(leaf, TL_JOURNAL_NAME) && tl__run_lives(leaf->path))
+        tl__put_str(&row->text, "still going on");
+    else if (has(leaf, TL_JOURNAL_NAME))
+        tl__put_format(&row->text, "cut short: tasklens recover %s", leaf->path);
     else
         tl__put_str(&row->text, ended ? meta->status : first ? "nothing recorded" : "not known");
     tl__cell_end(row);

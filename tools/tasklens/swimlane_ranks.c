@@ -11,6 +11,7 @@
 #include "analysis/swim_trace.h"
 #include "analysis/table.h"
 #include "artifact/file_out.h"
+#include "artifact/journal.h"
 #include "cmd.h"
 #include "swim_open.h"
 
@@ -60,10 +61,14 @@ static int check_whole(const struct merge *m)
 
         if (is_there(leaf->path, TL_SWIMLANE_NAME))
             continue;
-        if (is_there(leaf->path, "run.journal"))
+        if (tl__run_lives(leaf->path))
             return tl__cmd_fail(m->command,
-                                "rank %" PRIu32 " has no " TL_SWIMLANE_NAME " in %s: its run was cut short or is not "
-                                "over; `tasklens recover %s` rebuilds it",
+                                "rank %" PRIu32 " has no " TL_SWIMLANE_NAME " in %s yet: its run is still going on",
+                                leaf->rank, leaf->path);
+        if (is_there(leaf->path, TL_JOURNAL_NAME))
+            return tl__cmd_fail(m->command,
+                                "rank %" PRIu32 " has no " TL_SWIMLANE_NAME
+                                " in %s: its run was cut short; `tasklens recover %s` rebuilds it",
                                 leaf->rank, leaf->path, leaf->path);
         return tl__cmd_fail(m->command,
                             "rank %" PRIu32 " has no " TL_SWIMLANE_NAME " in %s; run every rank with "
