@@ -206,6 +206,7 @@ static void a_killed_host_s_graph_is_recovered(void **state)
         usleep(50000);
     }
     assert_int_equal(exit_code, 0);
+    assert_non_null(strstr(output, "\nnext       tasklens deps killed\nkilled\n")); /* and no dump, which it has not */
     read_graph("killed", &d);
     assert_true(d.n_tasks > 500);
     assert_int_equal(d.n_edges, d.n_tasks - 1);

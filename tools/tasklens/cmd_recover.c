@@ -9,6 +9,7 @@
 #include "collect/engine.h"
 #include "cmd.h"
 #include "opts.h"
+#include "viewers.h"
 
 #define COMMAND "recover"
 
@@ -38,6 +39,9 @@ static int fail_without_journal(const char *dir, const struct tl_error *err)
 
 static void report(const struct tl_recover_result *result, const char *dir)
 {
+    const char *names[TL_VIEWERS_MAX];
+    size_t n = tl__viewer_names(tl__viewers_of(dir), names);
+
     if (result->complete) {
         printf("complete   there is no journal, and the recording is whole: nothing to recover\n");
     } else {
@@ -52,8 +56,8 @@ static void report(const struct tl_recover_result *result, const char *dir)
         if (result->payloads_missing != 0)
             printf("missing    %" PRIu64 " payloads are not, or not whole, in args.bin\n", result->payloads_missing);
     }
-    if (result->complete || result->records != 0)
-        printf("next       tasklens dump %s\n", dir);
+    for (size_t i = 0; i < n; i++)
+        printf("%-10s tasklens %s %s\n", i == 0 ? "next" : "", names[i], dir);
     printf("%s\n", dir);
 }
 

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "artifact/dfx_meta.h"
 #include "base/env.h"
 #include "host/compare.h"
+#include "viewers.h"
 
 /* Begins a line: a name in a column that is as wide as the widest output's. */
 static void label(const struct tl_run_session *s, const char *name)
@@ -168,29 +168,6 @@ void tl__report_head(const struct tl_run_session *s)
            s->o.config.runtime, s->o.worker.mode == TL_DEVICE_THREAD ? "thread" : "process of its own");
 }
 
-/* What opens what the run has written, in the order in which people ask. */
-static const struct {
-    const char *file, *command;
-} viewers[] = {
-    {"args_dump/args_dump.json", "dump"},
-    {"chip_swimlane_records.json", "swimlane"},
-    {"chip_swimlane_records.json", "sched"},
-    {"deps.json", "deps"},
-    {"pmu.csv", "pmu"},
-    {"scope_stats/scope_stats.jsonl", "scope"},
-};
-
-static void note_viewers(struct tl_run_session *s, const char *dir)
-{
-    char path[1200];
-
-    for (unsigned i = 0; i < sizeof(viewers) / sizeof(viewers[0]); i++) {
-        (void)snprintf(path, sizeof(path), "%s/%s", dir, viewers[i].file);
-        if (access(path, F_OK) == 0)
-            s->viewers |= 1u << i;
-    }
-}
-
 void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, const struct tl_run_result *result)
 {
     char text[32];
@@ -209,17 +186,19 @@ void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, 
     if (s->o.recording && result->artifacts[0] != '\0') /* else it lies outside the window */
         print_recording(s, dir, result);
     if (result->artifacts[0] != '\0')
-        note_viewers(s, dir);
+        s->viewers |= tl__viewers_of(dir);
 }
 
 void tl__report_tail(const struct tl_run_session *s)
 {
+    const char *names[TL_VIEWERS_MAX];
+    size_t n = tl__viewer_names(s->viewers, names);
+
     if (s->dir[0] == '\0')
         return;
-    for (unsigned i = 0, n = 0; i < sizeof(viewers) / sizeof(viewers[0]); i++)
-        if ((s->viewers >> i & 1u) != 0) {
-            label(s, n++ == 0 ? "next" : "");
-            printf("tasklens %s %s\n", viewers[i].command, s->dir);
-        }
+    for (size_t i = 0; i < n; i++) {
+        label(s, i == 0 ? "next" : "");
+        printf("tasklens %s %s\n", names[i], s->dir);
+    }
     printf("%s\n", s->dir);
 }

@@ -24,7 +24,7 @@ struct tl_run_session {
     char heading[64]; /* what stands above a run of several; "": its round */
     /* Over all rounds. */
     bool launched, differs, incomplete;
-    unsigned viewers; /* bit: a recording that the i-th of them opens was written */
+    unsigned viewers; /* tl__viewers_of what was written */
     int exit_code;    /* of a failed run; 0: none failed */
 };
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewers.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static const struct {
+    const char *file, *command;
+} viewers[TL_VIEWERS_MAX] = {
+    {"args_dump/args_dump.json", "dump"},
+    {"chip_swimlane_records.json", "swimlane"},
+    {"chip_swimlane_records.json", "sched"},
+    {"deps.json", "deps"},
+    {"pmu.csv", "pmu"},
+    {"scope_stats/scope_stats.jsonl", "scope"},
+};
+
+unsigned tl__viewers_of(const char *dir)
+{
+    unsigned found = 0;
+    char path[4200];
+
+    for (unsigned i = 0; i < TL_VIEWERS_MAX; i++)
+        if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, viewers[i].file) < sizeof(path) &&
+            access(path, F_OK) == 0)
+            found |= 1u << i;
+    return found;
+}
+
+size_t tl__viewer_names(unsigned found, const char *ret_names[TL_VIEWERS_MAX])
+{
+    size_t n = 0;
+
+    for (unsigned i = 0; i < TL_VIEWERS_MAX; i++)
+        if ((found >> i & 1u) != 0)
+            ret_names[n++] = viewers[i].command;
+    return n;
+}
