@@ -12,6 +12,7 @@
 
 #define TL_META_NAME "dfx_meta.json"
 #define TL_META_VERSION 1
+#define TL_META_RECOVERED "recovered" /* a status */
 #define TL_META_MAX_STREAMS 8
 #define TL_META_MAX_LOSSES 8
 #define TL_META_MAX_TRUNCATED 16
@@ -52,6 +53,7 @@ struct tl_meta {
     uint64_t clock_end_cycles, clock_end_ns; /* the same when the run was over; 0: it never was */
     uint64_t clock_error_ns;                 /* how far either pair may be off */
     uint64_t tasks;                          /* retired */
+    uint64_t unrecorded_bytes;               /* after a recovery: of payload, whose records had not reached the host */
     uint32_t stream_count, truncated_listed;
     uint64_t truncated_total; /* tensors that were cut; the first 16 are listed */
     struct tl_meta_stream streams[TL_META_MAX_STREAMS];

@@ -205,6 +205,8 @@ static void figures_of(const struct tl_export *x, struct joiner *j, struct tl_ex
             f->payloads_missing++;
         }
         f->payload_bytes += r->bin_size;
+        if (r->bin_size != 0 && r->bin_offset + r->bin_size > f->payload_end)
+            f->payload_end = r->bin_offset + r->bin_size;
         f->payloads_lost += (r->flags & TL_ARG_LOST) != 0;
         if ((r->flags & TL_ARG_TRUNCATED) == 0)
             continue;

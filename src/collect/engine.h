@@ -95,8 +95,12 @@ uint64_t tl__engine_room_bytes(const char *dir);
  */
 struct tl_recover_result {
     uint64_t buffers, records, payload_bytes, torn_bytes, payloads_missing;
-    bool complete; /* there is no journal, because the recording is whole: nothing was done */
-    bool corrupt;  /* torn_bytes are not a tail that was not written whole, but damaged */
+    uint64_t unrecorded_bytes;   /* of payload, whose records had not reached the host: given up */
+    uint32_t records_per_buffer; /* of the run: a buffer reaches the host when it has so many. 0: not known */
+    bool complete;               /* there is no journal: nothing was done */
+    bool again;                  /* complete, and from an earlier recovery, whose counts these are */
+    bool earlier; /* the run was killed before it recorded anything, and what is there is a run's before it */
+    bool corrupt; /* torn_bytes are not a tail that was not written whole, but damaged */
 };
 int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct tl_error *reterr);
 

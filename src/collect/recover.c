@@ -25,6 +25,7 @@ struct recovered {
     struct tl_batch *all; /* by `queued`, to free them */
     struct tl_stream_totals totals[TL_STREAM_COUNT];
     struct tl_export_stream streams[TL_STREAM_COUNT];
+    uint64_t dump_records; /* in the manifest */
 };
 
 /* A copy of the block as the batch it was. The journal's records of one lane come in the lane's order. */
@@ -106,7 +107,7 @@ static void meta_of(const struct tl_journal_run *run, struct tl_meta *meta)
     (void)snprintf(meta->case_name, sizeof(meta->case_name), "%s", run->case_name);
     (void)snprintf(meta->platform, sizeof(meta->platform), "%s", run->platform);
     (void)snprintf(meta->runtime, sizeof(meta->runtime), "%s", run->runtime);
-    (void)snprintf(meta->status, sizeof(meta->status), "recovered");
+    (void)snprintf(meta->status, sizeof(meta->status), TL_META_RECOVERED);
     meta->level = run->dump_level;
     meta->epoch = run->epoch;
     meta->start_unix_ns = run->start_unix_ns;
@@ -153,6 +154,11 @@ static int stream_export(struct recovered *rec, unsigned stream, struct tl_expor
     if (spec->export != NULL)
         r = spec->export(x, &f, reterr);
     tl__meta_stream(meta, spec, &rec->totals[stream], &f);
+    if (x->own == &rec->streams[TL_STREAM_DUMP]) {
+        rec->dump_records = f.records;
+        meta->unrecorded_bytes = x->bin_bytes > f.payload_end ? x->bin_bytes - f.payload_end : 0;
+        result->unrecorded_bytes = meta->unrecorded_bytes;
+    }
     result->records += rec->totals[stream].collected;
     result->payload_bytes += f.payload_bytes;
     result->payloads_missing += f.payloads_missing;
@@ -219,6 +225,19 @@ static void drop_payloads(const char *dir)
     (void)rmdir(path);
 }
 
+/* What a recovery of the same run said, that was killed after it had dropped the payloads. */
+static uint64_t told_before(const char *dir, const struct tl_meta *meta)
+{
+    struct tl_meta *before = tl__alloc(1, sizeof(*before));
+    uint64_t bytes = 0;
+
+    if (before != NULL && tl__meta_read(dir, before, NULL) == 0 && strcmp(before->status, TL_META_RECOVERED) == 0 &&
+        before->start_unix_ns == meta->start_unix_ns && before->epoch == meta->epoch)
+        bytes = before->unrecorded_bytes;
+    tl__free(before);
+    return bytes;
+}
+
 static int rebuild(const char *dir, struct tl_journal_reader *reader, struct recovered *rec,
                    struct tl_recover_result *result, struct tl_error *reterr)
 {
@@ -226,14 +245,19 @@ static int rebuild(const char *dir, struct tl_journal_reader *reader, struct rec
     int r = read_all(reader, rec, reterr);
 
     meta_of(rec->run, &meta);
-    if (r == 0 && rec->all == NULL && has_artifact(dir))
-        return 0; /* an earlier run's: this one was killed before it came to clear the directory */
+    result->records_per_buffer = rec->run->records_per_buffer;
+    if (r == 0 && rec->all == NULL && has_artifact(dir)) {
+        result->earlier = true; /* an earlier run's: this one was killed before it came to clear the directory */
+        return 0;
+    }
     if (r == 0)
         r = export_all(dir, rec, &meta, result, reterr);
-    if (r == 0 && rec->totals[TL_STREAM_DUMP].collected == 0)
-        drop_payloads(dir);
+    if (r == 0 && meta.unrecorded_bytes == 0)
+        result->unrecorded_bytes = meta.unrecorded_bytes = told_before(dir, &meta);
     if (r == 0)
         r = tl__meta_write(dir, &meta, reterr);
+    if (r == 0 && rec->dump_records == 0)
+        drop_payloads(dir);
     while (rec->all != NULL) {
         struct tl_batch *next = rec->all->queued;
 
@@ -276,7 +300,32 @@ static int lock_journal(const char *path, struct tl_error *reterr)
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return fd;
     (void)close(fd);
-    return tl__fail(reterr, TL_EBUSY, "%s: its run is not over: the process that writes it lives; wait for its end", path);
+    return tl__fail(reterr, TL_EBUSY, "%s: its run is not over: the process that writes it lives; wait for its end",
+                    path);
+}
+
+/* Without a journal: dfx_meta.json is the last that a run writes, and an artifact is all that foreign runs have. */
+static int tell_complete(const char *dir, struct tl_recover_result *result, struct tl_error *reterr)
+{
+    struct tl_meta *meta;
+
+    result->complete = has_file(dir, TL_META_NAME) || has_artifact(dir);
+    if (!result->complete)
+        return tl__fail(reterr, TL_ENOENT, "%s: no %s in it", dir, TL_JOURNAL_NAME);
+    meta = tl__alloc(1, sizeof(*meta));
+    if (meta == NULL)
+        return tl__fail(reterr, TL_ENOMEM, "%s: out of memory", dir);
+    if (tl__meta_read(dir, meta, NULL) == 0 && strcmp(meta->status, TL_META_RECOVERED) == 0) {
+        result->again = true;
+        result->unrecorded_bytes = meta->unrecorded_bytes;
+        for (uint32_t i = 0; i < meta->stream_count; i++) {
+            result->records += meta->streams[i].collected;
+            result->payload_bytes += meta->streams[i].payload_bytes;
+            result->payloads_missing += meta->streams[i].payloads_lost;
+        }
+    }
+    tl__free(meta);
+    return 0;
 }
 
 int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct tl_error *reterr)
@@ -289,11 +338,8 @@ int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct
     if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
         return tl__fail(reterr, TL_ENOENT, "%s: no such directory", dir);
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME);
-    if (stat(path, &st) != 0) {
-        /* dfx_meta.json is the last that a run writes, and an artifact is all that foreign runs have. */
-        result->complete = has_file(dir, TL_META_NAME) || has_artifact(dir);
-        return result->complete ? 0 : tl__fail(reterr, TL_ENOENT, "%s: no %s in it", dir, TL_JOURNAL_NAME);
-    }
+    if (stat(path, &st) != 0)
+        return tell_complete(dir, result, reterr);
     lock = lock_journal(path, reterr);
     if (lock < 0)
         return lock;

@@ -12,7 +12,7 @@
 #define TILES 256u
 
 /* Starts `tasklens run` with a slow writer, recording into `out`. */
-static pid_t start(const char *mode, const char *transport, const char *out)
+static pid_t start_with(const char *mode, const char *transport, const char *sizes, const char *out)
 {
     pid_t pid = fork();
 
@@ -24,11 +24,16 @@ static pid_t start(const char *mode, const char *transport, const char *out)
         if (null < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || chdir(fixture_dir) != 0)
             _exit(99);
         (void)execl(command, "tasklens", "run", "vector_add", "--set", "elements=4194304", "--set", "tiles=256",
-                    "--dump-args", "2", "--dfx-set", "records=8", "--throttle-writer", "8M", "--device-mode", mode,
+                    "--dump-args", "2", "--dfx-set", sizes, "--throttle-writer", "8M", "--device-mode", mode,
                     "--transport", transport, "--out", out, (char *)NULL);
         _exit(99);
     }
     return pid;
+}
+
+static pid_t start(const char *mode, const char *transport, const char *out)
+{
+    return start_with(mode, transport, "records=8", out);
 }
 
 static off_t size_of(const char *dir, const char *file)
@@ -203,6 +208,36 @@ static void a_run_that_lives_is_not_recovered(void **state)
     assert_non_null(strstr(output, "nothing to recover"));
 }
 
+/* Killed while all its records were in buffers that were not full: payloads had been written, and no record names them.
+ * What was thrown away is told, the second time too, and how the next run loses less. */
+static void a_run_in_its_first_buffers(void **state)
+{
+    char *first;
+    pid_t pid;
+    int status;
+
+    (void)state;
+    pid = start_with("process", "mapped", "records=256", "first");
+    for (int i = 0; i < 2000 && size_of("first", "args_dump/args.bin") < 2000000; i++)
+        usleep(10000);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    expect(4, "recover first");
+    assert_non_null(strstr(output, "recovered  0 records in 0 buffers"));
+    first = strstr(output, "given up   ");
+    assert_non_null(first);
+    assert_true(strtoull(first + 11, NULL, 10) >= 2000000);
+    assert_non_null(strstr(output, "`--dfx-set records=16`"));
+    assert_null(strstr(output, "next"));
+    assert_int_equal(size_of("first", "args_dump/args.bin"), -1);
+    first = strndup(first, strcspn(first, "\n"));
+    expect(4, "recover first");
+    assert_null(strstr(output, "whole"));
+    assert_non_null(strstr(output, first));
+    free(first);
+}
+
 /* Killed before the journal's header was whole: nothing had been recorded, and an earlier recording is not touched. */
 static void a_run_that_had_not_begun(void **state)
 {
@@ -250,6 +285,7 @@ int main(void)
         cmocka_unit_test(without_a_journal_there_is_nothing_to_recover),
         cmocka_unit_test(a_whole_recording_is_left_alone),
         cmocka_unit_test(a_run_that_lives_is_not_recovered),
+        cmocka_unit_test(a_run_in_its_first_buffers),
         cmocka_unit_test(a_run_that_had_not_begun),
         cmocka_unit_test(a_chip_that_dies_early),
     };

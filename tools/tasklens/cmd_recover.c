@@ -37,28 +37,68 @@ static int fail_without_journal(const char *dir, const struct tl_error *err)
     return code;
 }
 
+/* Payload that came before its records did, and what makes the next run lose less. */
+static void print_unrecorded(const struct tl_recover_result *r)
+{
+    if (r->unrecorded_bytes == 0)
+        return;
+    printf("given up   %" PRIu64
+           " bytes of payload had reached args.bin, and their records had not: they are nobody's\n",
+           r->unrecorded_bytes);
+    if (r->records_per_buffer > 1)
+        printf("           a buffer's records come when all %" PRIu32 " are full; `--dfx-set records=%" PRIu32
+               "` has them come sooner\n",
+               r->records_per_buffer, r->records_per_buffer > 16 ? r->records_per_buffer / 16 : 1);
+}
+
+static void print_complete(const struct tl_recover_result *r)
+{
+    if (!r->again) {
+        printf("complete   there is no journal, and the recording is whole: nothing to recover\n");
+        return;
+    }
+    printf("recovered  before, %" PRIu64 " records and %" PRIu64 " bytes of payload of a run that was cut short; there "
+           "is no journal any more: nothing to recover\n",
+           r->records, r->payload_bytes);
+    if (r->payloads_missing != 0)
+        printf("missing    %" PRIu64 " payloads are not, or not whole, in args.bin\n", r->payloads_missing);
+}
+
+static void print_rebuilt(const struct tl_recover_result *r)
+{
+    printf("recovered  %" PRIu64 " records in %" PRIu64 " buffers, %" PRIu64 " bytes of payload\n", r->records,
+           r->buffers, r->payload_bytes);
+    if (r->corrupt)
+        printf("damaged    %" PRIu64 " bytes at the journal's end do not agree with their checksums\n", r->torn_bytes);
+    else if (r->torn_bytes != 0)
+        printf("torn       %" PRIu64 " bytes at the journal's end belong to a buffer that was not written whole\n",
+               r->torn_bytes);
+    if (r->payloads_missing != 0)
+        printf("missing    %" PRIu64 " payloads are not, or not whole, in args.bin\n", r->payloads_missing);
+    if (r->earlier)
+        printf("kept       the recording of an earlier run: this one was killed before it recorded anything\n");
+}
+
 static void report(const struct tl_recover_result *result, const char *dir)
 {
     const char *names[TL_VIEWERS_MAX];
     size_t n = tl__viewer_names(tl__viewers_of(dir), names);
 
-    if (result->complete) {
-        printf("complete   there is no journal, and the recording is whole: nothing to recover\n");
-    } else {
-        printf("recovered  %" PRIu64 " records in %" PRIu64 " buffers, %" PRIu64 " bytes of payload\n", result->records,
-               result->buffers, result->payload_bytes);
-        if (result->corrupt)
-            printf("damaged    %" PRIu64 " bytes at the journal's end do not agree with their checksums\n",
-                   result->torn_bytes);
-        else if (result->torn_bytes != 0)
-            printf("torn       %" PRIu64 " bytes at the journal's end belong to a buffer that was not written whole\n",
-                   result->torn_bytes);
-        if (result->payloads_missing != 0)
-            printf("missing    %" PRIu64 " payloads are not, or not whole, in args.bin\n", result->payloads_missing);
-    }
+    if (result->complete)
+        print_complete(result);
+    else
+        print_rebuilt(result);
+    print_unrecorded(result);
     for (size_t i = 0; i < n; i++)
         printf("%-10s tasklens %s %s\n", i == 0 ? "next" : "", names[i], dir);
     printf("%s\n", dir);
+}
+
+/* Whether something is missing of what the run had announced: of a run that had written its payloads, and no record of
+ * them came, all is. */
+static bool incomplete(const struct tl_recover_result *r)
+{
+    return r->payloads_missing != 0 || r->corrupt || (r->unrecorded_bytes != 0 && r->payload_bytes == 0);
 }
 
 static int recover_main(int argc, char **argv)
@@ -89,7 +129,7 @@ static int recover_main(int argc, char **argv)
         return tl__cmd_fail(COMMAND, "%s", err.msg);
     report(&result, dir);
     rc = tl__cmd_finish(COMMAND);
-    return rc == TL_EXIT_OK && (result.payloads_missing != 0 || result.corrupt) ? TL_EXIT_INCOMPLETE : rc;
+    return rc == TL_EXIT_OK && incomplete(&result) ? TL_EXIT_INCOMPLETE : rc;
 }
 
 const struct tl_cmd tl__cmd_recover = {COMMAND, "Rebuild the recording of a run that was killed", recover_main};
