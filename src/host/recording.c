@@ -31,6 +31,12 @@ static struct tl_run_facts facts_of(const struct tl_worker *w, const struct tl_l
     return facts;
 }
 
+/* Whether anything is recorded that is about kernels: all but the rings' use. */
+static bool names_kernels(const struct tl_run_config *c)
+{
+    return c->dump_args > 0 || c->chip_swimlane > 0 || c->dep_gen || c->pmu != 0;
+}
+
 /* The kernels' names, for the viewers; before the run, so that however it ends they are there. */
 static int write_names(const struct tl_run *run, struct tl_error *reterr)
 {
@@ -96,7 +102,7 @@ int tl__recording_begin(struct tl_run *run, struct tl_error *reterr)
     if (rc == TL_EEXIST)
         return refuse_taken(run, reterr);
     run->recording = rc == 0;
-    if (rc == 0 && (run->config.chip_swimlane > 0 || run->config.dep_gen || run->config.pmu != 0))
+    if (rc == 0 && names_kernels(&run->config)) /* docs/adr/0008: the dump too */
         rc = write_names(run, reterr);
     return rc == 0 ? tl__object_keep(&run->loaded->object, run->prefix, reterr) : rc;
 }

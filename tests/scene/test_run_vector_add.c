@@ -30,7 +30,7 @@ static void expect_files(const char *dir, int level, bool bin)
     char expected[300];
 
     (void)snprintf(expected, sizeof(expected),
-                   "%s./args_dump/args_dump.json\n./dfx_meta.json\n./program/vector_add.so\n",
+                   "%s./args_dump/args_dump.json\n./dfx_meta.json\n./name_map_default.json\n./program/vector_add.so\n",
                    bin ? "./args_dump/args.bin\n" : "");
     if (strcmp(files, expected) != 0)
         fail_msg("level %d left:\n%s", level, files);

@@ -42,7 +42,7 @@ static const struct feature {
     const char *files[3]; /* below the run's directory, sorted; at each level */
     void (*check)(const struct scene *s, int level);
 } features[] = {
-    {"--dump-args", 3, true, {"args_dump/args.bin", "args_dump/args_dump.json"}, NULL},
+    {"--dump-args", 3, true, {"args_dump/args.bin", "args_dump/args_dump.json", "name_map_default.json"}, NULL},
     {"--enable-chip-swimlane", 4, true, {"chip_swimlane_records.json", "name_map_default.json"}, check_swimlane},
     {"--enable-dep-gen", 1, false, {"deps.json", "name_map_default.json"}, check_deps},
     {"--enable-scope-stats", 1, false, {"scope_stats/scope_stats.jsonl"}, check_scopes},
