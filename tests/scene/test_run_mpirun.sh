@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Four ranks of two dispatches under Debian's Open MPI: eight leaves, each its own rank's. Skipped where there is none.
+# Four ranks of two dispatches under Debian's Open MPI: eight leaves, each its own rank's; and one of four that is killed
+# in the middle. Skipped where there is none.
 set -u
 binary_dir=$1
 command -v mpirun >/dev/null || exit 77
@@ -35,3 +36,26 @@ grep -q '^recording tree: 4 ranks, 8 dispatches$' merged || fail "$(cat merged)"
 grep -q 'rank 1.*(+-\|order of rank 0 and rank 1 not known' merged || fail "nothing of order: $(cat merged)"
 "${mpi[@]}" "$binary_dir/tasklens" run vector_add --dump-args 2 >out 2>&1 || fail "without --out"
 [ "$(ls outputs | wc -l)" = 1 ] || fail "four ranks, several roots"
+
+# Rank 3 writes slowly, so that it is in the middle when it dies; the others end by themselves.
+cat >one.sh <<EOF
+slow=
+[ "\$OMPI_COMM_WORLD_RANK" != 3 ] || slow="--set elements=4000000 --set tiles=400 --throttle-writer 2M --dfx-set records=16"
+exec "$binary_dir/tasklens" run vector_add \$slow --dump-args 2 --enable-chip-swimlane --out killed
+EOF
+"${mpi[@]}" --enable-recovery bash one.sh >out 2>&1 &
+launcher=$!
+for _ in $(seq 3000); do
+    [ "$(stat -c %s killed/rank3/d0/args_dump/args.bin 2>/dev/null || echo 0)" -lt 2000000 ] || break
+    sleep 0.02
+done
+kill -KILL "$(sed -n 's/^ *"pid": \([0-9]*\),*$/\1/p' killed/rank3/d0/dispatch_program.json)" || fail "rank 3 is not there"
+wait $launcher
+for rank in 0 1 2; do
+    grep -q '"status": "ok"' "killed/rank$rank/d0/dfx_meta.json" || fail "rank $rank went along"
+done
+"$binary_dir/tasklens" swimlane killed 2>out && fail "nobody misses rank 3"
+grep -q 'rank 3 has no chip_swimlane_records.json' out || fail "the missing rank is not named"
+"$binary_dir/tasklens" recover killed/rank3/d0 >out || fail "rank 3 is not recovered"
+"$binary_dir/tasklens" swimlane killed >out || fail "no trace of all"
+grep -q '^recording killed: 4 ranks, 4 dispatches$' out || fail "not all ranks"
