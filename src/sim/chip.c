@@ -94,8 +94,9 @@ static int map_memory(struct tl_chip *c, struct tl_error *reterr)
         return 0;
     mapping = mmap(NULL, c->memory.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, c->memory.fd, 0);
     if (mapping == MAP_FAILED)
-        return tl__fail(reterr, tl__code_of_errno(errno), "cannot map %" PRIu64 " bytes of device memory: %s",
-                        c->memory.bytes, strerror(errno));
+        return tl__fail(reterr, tl__code_of_errno(errno),
+                        "cannot map %" PRIu64 " bytes of device memory: %s; less: --device-memory", c->memory.bytes,
+                        strerror(errno));
     c->mapping = mapping;
     /* Both are wishes: huge pages where the system gives them to a memfd, and no device memory in core files. */
     (void)madvise(mapping, c->memory.bytes, MADV_HUGEPAGE);

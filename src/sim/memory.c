@@ -45,7 +45,8 @@ int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error
         int err = errno;
 
         tl__sim_memory_fini(m);
-        return tl__fail(reterr, tl__code_of_errno(err), "cannot make %" PRIu64 " bytes of device memory: %s", bytes,
+        return tl__fail(reterr, tl__code_of_errno(err),
+                        "cannot make %" PRIu64 " bytes of device memory: %s; less: --device-memory", bytes,
                         strerror(err));
     }
     return 0;

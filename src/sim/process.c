@@ -106,7 +106,7 @@ static int spawn_chip(struct runner *r, const char *path)
     for (int i = 0; i < 3; i++) {
         copies[i] = high_copy(sources[i]);
         if (copies[i] < 0)
-            err = errno;
+            err = errno == EINVAL ? EMFILE : errno; /* the limit is below the number asked for */
     }
     if (err == 0)
         err = spawn_child(r->chip, path, copies, &r->pid);
