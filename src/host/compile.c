@@ -33,7 +33,7 @@ static void include_flag(char *flag, size_t size)
 
     if (named != NULL && named[0] != '\0')
         (void)snprintf(flag, size, "-I%s", named);
-    else if (tl__chip_find_beside(candidates, path, sizeof(path)) == 0)
+    else if (tl__chip_find_beside(candidates, NULL, path, sizeof(path)) == 0)
         (void)snprintf(flag, size, "-I%.*s", (int)(strlen(path) - strlen("/tasklens/program.h")), path);
     else
         (void)snprintf(flag, size, "-I/usr/local/include");
@@ -180,6 +180,28 @@ void tl__compile_discard(const char *path, int lock)
     (void)close(lock); /* last: until here nobody else may take the directory for stale */
 }
 
+/* The length of NAME in NAME.so; 0: it is no such name. */
+static size_t stem_of(const char *name)
+{
+    size_t n = strlen(name), stem = n > strlen(SUFFIX) ? n - strlen(SUFFIX) : 0;
+
+    return stem > 0 && strcmp(name + stem, SUFFIX) == 0 ? stem : 0;
+}
+
+/* Also a source tree has a directory of that name. */
+static bool holds_programs(const char *dir)
+{
+    const struct dirent *entry;
+    bool found = false;
+    DIR *d = opendir(dir);
+
+    while (d != NULL && !found && (entry = readdir(d)) != NULL)
+        found = stem_of(entry->d_name) > 0;
+    if (d != NULL)
+        (void)closedir(d);
+    return found;
+}
+
 /* The directory of the bundled programs: the build tree's, or an installation's. */
 static int examples_dir(char *path, size_t size)
 {
@@ -190,7 +212,7 @@ static int examples_dir(char *path, size_t size)
                                              "../../libexec/tasklens/examples",
                                              NULL};
 
-    return tl__chip_find_beside(candidates, path, size);
+    return tl__chip_find_beside(candidates, holds_programs, path, size);
 }
 
 static int by_name(const void *a, const void *b)
@@ -209,9 +231,9 @@ static void list_programs(const char *dir, char *list, size_t size)
     if (d == NULL)
         return;
     while (count < 64 && (entry = readdir(d)) != NULL) {
-        size_t n = strlen(entry->d_name), stem = n > strlen(SUFFIX) ? n - strlen(SUFFIX) : 0;
+        size_t stem = stem_of(entry->d_name);
 
-        if (stem == 0 || stem >= sizeof(names[0]) || strcmp(entry->d_name + stem, SUFFIX) != 0)
+        if (stem == 0 || stem >= sizeof(names[0]))
             continue;
         memcpy(names[count], entry->d_name, stem);
         names[count++][stem] = '\0';

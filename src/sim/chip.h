@@ -99,8 +99,8 @@ struct tl_chip_rings {
 int tl__chip_runtime(const char *name, struct tl_chip_rings *ret_rings);
 
 /* The first of `candidates` (paths relative to the directory of this library, then to that of the running program; ends
- * with NULL) that exists. 0, TL_ENOENT. */
-int tl__chip_find_beside(const char *const *candidates, char *path, size_t size);
+ * with NULL) that exists and, unless it is NULL, `accept` takes. 0, TL_ENOENT. */
+int tl__chip_find_beside(const char *const *candidates, bool (*accept)(const char *path), char *path, size_t size);
 
 /* What `tasklens-chip` does: takes memory, bells and mailbox from the descriptors that its parent left open and serves.
  * Returns the process's exit code; `*ret_error` is static text or NULL. */

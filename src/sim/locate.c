@@ -2,6 +2,7 @@
 #include "sim/locate.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +27,14 @@ static int to_dir(char *path)
 static int self_dir(unsigned which, char *path, size_t size)
 {
     static const int marker; /* an address in the object that holds this code */
+    char resolved[PATH_MAX]; /* what realpath asks for */
     Dl_info info;
     ssize_t n;
 
     if (which == 0) {
+        /* A program's own name is what it was called by, which may be a link from quite another place. */
         if (dladdr(&marker, &info) == 0 || info.dli_fname == NULL || info.dli_fname[0] != '/' ||
-            (size_t)snprintf(path, size, "%s", info.dli_fname) >= size)
+            realpath(info.dli_fname, resolved) == NULL || (size_t)snprintf(path, size, "%s", resolved) >= size)
             return TL_ENOENT;
         return to_dir(path);
     }
@@ -42,7 +45,7 @@ static int self_dir(unsigned which, char *path, size_t size)
     return to_dir(path);
 }
 
-int tl__chip_find_beside(const char *const *candidates, char *path, size_t size)
+int tl__chip_find_beside(const char *const *candidates, bool (*accept)(const char *path), char *path, size_t size)
 {
     char dir[4096];
 
@@ -50,7 +53,8 @@ int tl__chip_find_beside(const char *const *candidates, char *path, size_t size)
         if (self_dir(which, dir, sizeof(dir)) != 0)
             continue;
         for (unsigned i = 0; candidates[i] != NULL; i++)
-            if ((size_t)snprintf(path, size, "%s/%s", dir, candidates[i]) < size && access(path, F_OK) == 0)
+            if ((size_t)snprintf(path, size, "%s/%s", dir, candidates[i]) < size && access(path, F_OK) == 0 &&
+                (accept == NULL || accept(path)))
                 return 0;
     }
     return TL_ENOENT;
@@ -65,5 +69,5 @@ int tl__chip_locate(char *path, size_t size)
 
     if (named != NULL && named[0] != '\0')
         return (size_t)snprintf(path, size, "%s", named) < size && access(path, X_OK) == 0 ? 0 : TL_ENOENT;
-    return tl__chip_find_beside(candidates, path, size);
+    return tl__chip_find_beside(candidates, NULL, path, size);
 }
