@@ -13,8 +13,8 @@ static void release_retained(const struct tl_device *d, const struct tl_slot *sl
 {
     const struct tl_ring *ring = &d->rings[slot->ring];
 
-    for (uint32_t i = 0; i < slot->n_deps; i++) {
-        const struct tl_dep *dep = &ring->deps[(slot->dep_first + i) % ring->dep_pool];
+    for (uint32_t i = 0, at = slot->dep_at; i < slot->n_deps; i++, at = tl__dep_next(ring, at)) {
+        const struct tl_dep *dep = &ring->deps[at];
 
         if (dep->flags & TL_EDGE_RETAIN)
             tl__hold_drop(dep->pred);

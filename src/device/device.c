@@ -218,7 +218,7 @@ static int start_thread(struct tl_device *d, unsigned idx)
 
 int tl__device_create(const struct tl_device_opts *opts, struct tl_device **ret_device)
 {
-    struct tl_device *d = tl__alloc(1, sizeof(*d));
+    struct tl_device *d = tl__reserve(sizeof(*d)); /* for its alignment */
     int r = TL_ENOMEM;
 
     if (d == NULL)
@@ -264,5 +264,5 @@ void tl__device_destroy(struct tl_device *d)
     tl__free(d->by_func);
     tl__free(d->cores);
     tl__free(d->threads);
-    tl__free(d);
+    tl__release(d, sizeof(*d));
 }

@@ -27,13 +27,14 @@ static struct tl_slot *take_ready(struct tl_sched *s, unsigned shape)
     } else if ((slot = s->local[shape]) != NULL) {
         s->local[shape] = slot->next_local;
         s->n_local[shape]--;
-    } else {
+    } else if (!tl__ready_empty(&s->device->ready[shape])) { /* else its next cell stays with who fills it */
         slot = tl__ready_pop(&s->device->ready[shape]);
     }
-    if (slot != NULL)
-        s->phases.pop_hit++;
-    else
+    if (slot == NULL) {
         s->phases.pop_miss++;
+        return NULL;
+    }
+    s->phases.pop_hit++;
     return slot;
 }
 
@@ -113,7 +114,7 @@ static bool has_room(const struct tl_sched *s, unsigned shape)
 /* Gives out as many blocks as fit. True: all of them. */
 static bool place(struct tl_sched *s, struct tl_slot *slot)
 {
-    uint32_t blocks = slot->payload->block_num;
+    const uint32_t blocks = slot->single ? 1 : slot->payload->block_num; /* the payload is not here yet */
 
     while (slot->next_block < blocks) {
         /* Count the block first: its parts may finish, and the task with them, as soon as the last one is sent. */

@@ -131,7 +131,7 @@ void tl__image_start(struct tl_device *d)
     tl_store_rel(&d->retired_early, d->image.retired_early); /* D8 */
     for (uint32_t i = 0; i < n; i++)
         if ((ring->slots[i].payload->flags & TL_PAYLOAD_ALLOC) == 0)
-            tl__connect(d, &ring->slots[i]);
+            (void)tl__connect(d, &ring->slots[i]);
     tl__warn_unconsumed_tags(d->image.graph);
     tl_store_rel(&d->submitted_all, 1u); /* D8: as at the end of tl__orch_run */
 }

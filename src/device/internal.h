@@ -51,33 +51,44 @@ struct tl_dep {
     uint32_t flags; /* TL_EDGE_WAIT, TL_EDGE_RETAIN */
 };
 
+/* What schedulers need of a task with one kernel is one cache line, and no other task's. */
 struct tl_slot {
-    tl_au32 waits;                   /* predecessors not complete, +1 while it is being submitted; D1/D2 */
-    tl_au32 holds;                   /* itself until complete, its scope, each retaining successor; 0: retired; D4 */
+    _Alignas(64) tl_au32 waits;      /* predecessors not complete, +1 while it is being submitted; D1/D2 */
+    tl_au32 holds;                   /* itself until complete, each retaining successor; D4 */
     tl_au32 parts;                   /* kernels x blocks not finished; D6 */
     uint32_t next_block;             /* first block not dispatched; the scheduler that popped the slot */
     _Atomic(struct tl_dep *) fanout; /* successors to count down; FANOUT_CLOSED once complete; D3 */
     struct tl_task_payload *payload;
+    const struct tl_kernel *widest; /* whose signature says which tensors are captured */
+    struct tl_slot *next_local;     /* in a scheduler's own list */
+    uint32_t dep_at, n_deps;        /* its entries in the ring's dep pool: dep_at and on, tl__dep_next */
+    uint8_t ring;
+    uint8_t shape : 7;
+    bool single : 1;                                /* one block */
+    uint8_t width;                                  /* of the widest: its tensors */
+    bool captured;                                  /* its inputs are recorded; the scheduler that popped the slot */
+    tl_au32 stalled;                                /* 1: its partial outputs are recorded, or being so; S1 */
     const struct tl_kernel *kernels[TL_KIND_COUNT]; /* by core; NULL: left out */
-    const struct tl_kernel *widest;                 /* whose signature says which tensors are captured */
-    uint8_t width;                                  /* its tensors */
-    struct tl_slot *next_local;                     /* in a scheduler's own list */
-    uint64_t dep_first;
-    uint64_t payload_end; /* position in the ring's payload memory, for reclaim */
-    uint32_t n_deps;
-    uint8_t ring, shape;
-    tl_au32 stalled; /* 1: its partial outputs are recorded, or being so; S1 */
-    bool captured;   /* its inputs are recorded; the scheduler that popped the slot */
 };
+_Static_assert(offsetof(struct tl_slot, kernels) == 64, "one cache line");
 
 struct tl_ring {
     struct tl_slot *slots;
     struct tl_dep *deps;
     uint8_t *payloads;
-    uint64_t payload_bytes, payload_head, payload_tail; /* orchestrator */
+    uint64_t payload_bytes;
     uint32_t window, dep_pool;
-    tl_au32 head, tail; /* local ids; writer: orchestrator; readers: the watch (relaxed: for its lines) */
+    /* Written at each submit, so apart from what schedulers read. */
+    _Alignas(64) uint64_t payload_at; /* where the next payload goes; orchestrator, as the next one */
+    bool *let_go;                     /* by slot: its scope has ended. Apart from the slot, which may be elsewhere */
+    tl_au32 head, tail;               /* local ids; writer: orchestrator; readers: the watch (relaxed: for its lines) */
 };
+
+/* The dep pool's entry after `at`. */
+static inline uint32_t tl__dep_next(const struct tl_ring *ring, uint32_t at)
+{
+    return at + 1 == ring->dep_pool ? 0 : at + 1;
+}
 
 /* What a scheduler hands a core. */
 struct tl_token {
@@ -234,8 +245,6 @@ struct tl_device {
     /* The run. */
     tl_au32 over;          /* every task retired and every lane ended, or the run failed and is flushed */
     tl_au32 submitted_all; /* the orchestration has returned; `submitted` is final; D8 */
-    tl_au64 submitted;     /* writer: orchestrator */
-    tl_au64 retired_early; /* tasks without kernel, retired at submit; writer: orchestrator */
     tl_au32 room_wanted;   /* the orchestrator sleeps until something retires */
     tl_au32 failed;        /* a fatal code is set: dispatch nothing more */
     tl_au32 hung;          /* no progress: run no kernel any more, record what runs, end; H1 */
@@ -263,6 +272,9 @@ struct tl_device {
     struct tl_pmu_plan pmu;
     bool barrier; /* a full barrier before FIN: dump is on */
     struct tl_guard guard;
+    /* Written at each submit, so apart from what every step reads. */
+    _Alignas(64) tl_au64 submitted; /* writer: orchestrator */
+    tl_au64 retired_early;          /* tasks without kernel, retired at submit; writer: orchestrator */
 };
 
 /* --- run.c: one launch --------------------------------------------------------------------------------------- */
@@ -326,10 +338,10 @@ struct tl_orch {
 
 /* Runs the orchestration to its end, errors included. */
 void tl__orch_run(struct tl_orch *o);
-/* Links a planned task to its predecessors and makes it ready if none is left. */
-void tl__link(struct tl_orch *o, struct tl_slot *slot, const struct tl_plan *plan);
+/* Links a planned task to its predecessors and makes it ready if none is left. True: it is ready. */
+bool tl__link(struct tl_orch *o, struct tl_slot *slot, const struct tl_plan *plan);
 /* The second half of it: from the slot's own dep entries. */
-void tl__connect(struct tl_device *d, struct tl_slot *slot);
+bool tl__connect(struct tl_device *d, struct tl_slot *slot);
 /* One warning for each tag that no task of the graph took. */
 void tl__warn_unconsumed_tags(const struct tl_graph *graph);
 /* Takes back the slots that nothing holds any more. True if any. */

@@ -16,40 +16,44 @@ static bool join_fanout(struct tl_dep *dep)
     return true;
 }
 
-void tl__connect(struct tl_device *d, struct tl_slot *slot)
+bool tl__connect(struct tl_device *d, struct tl_slot *slot)
 {
     const struct tl_ring *ring = &d->rings[slot->ring];
     uint32_t waits = 1, met = 1; /* the submission's own count */
 
-    for (uint32_t i = 0; i < slot->n_deps; i++)
-        waits += (ring->deps[(slot->dep_first + i) % ring->dep_pool].flags & TL_EDGE_WAIT) != 0;
+    for (uint32_t i = 0, at = slot->dep_at; i < slot->n_deps; i++, at = tl__dep_next(ring, at))
+        waits += (ring->deps[at].flags & TL_EDGE_WAIT) != 0;
     tl_store_rlx(&slot->waits, waits); /* relaxed: joining a fanout publishes it (D2) */
-    for (uint32_t i = 0; i < slot->n_deps; i++) {
-        struct tl_dep *dep = &ring->deps[(slot->dep_first + i) % ring->dep_pool];
+    for (uint32_t i = 0, at = slot->dep_at; i < slot->n_deps; i++, at = tl__dep_next(ring, at)) {
+        struct tl_dep *dep = &ring->deps[at];
 
         if (dep->flags & TL_EDGE_RETAIN)
             (void)tl_add_rlx(&dep->pred->holds, 1u); /* relaxed: reclaiming is this thread's own work */
         if ((dep->flags & TL_EDGE_WAIT) && !join_fanout(dep))
             met++;
     }
-    if (tl_sub_acq_rel(&slot->waits, met) == met) /* D1/D2 */
-        tl__make_ready(d, NULL, slot);
+    if (met == waits) /* no other thread knows the slot: nothing to count down in common */
+        tl_store_rlx(&slot->waits, 0u);
+    else if (tl_sub_acq_rel(&slot->waits, met) != met) /* D1/D2 */
+        return false;
+    tl__make_ready(d, NULL, slot);
+    return true;
 }
 
-void tl__link(struct tl_orch *o, struct tl_slot *slot, const struct tl_plan *plan)
+bool tl__link(struct tl_orch *o, struct tl_slot *slot, const struct tl_plan *plan)
 {
     struct tl_device *d = o->device;
     struct tl_ring *ring = &d->rings[plan->ring];
 
-    for (uint32_t i = 0; i < plan->n_preds; i++) {
+    for (uint32_t i = 0, at = slot->dep_at; i < plan->n_preds; i++, at = tl__dep_next(ring, at)) {
         const struct tl_pred *pred = &plan->preds[i];
-        struct tl_dep *dep = &ring->deps[(plan->dep_first + i) % ring->dep_pool];
+        struct tl_dep *dep = &ring->deps[at];
 
         dep->succ = slot;
         dep->pred = &d->rings[tl__task_ring(pred->id)].slots[pred->slot];
         dep->flags = pred->flags;
     }
-    tl__connect(d, slot);
+    return tl__connect(d, slot);
 }
 
 static bool reclaim_ring(struct tl_orch *o, uint32_t r)
@@ -58,18 +62,17 @@ static bool reclaim_ring(struct tl_orch *o, uint32_t r)
     uint32_t began = tl_load_rlx(&ring->tail), head = tl_load_rlx(&ring->head), tail = began; /* relaxed: own */
 
     while (tail != head) {
-        struct tl_slot *slot = &ring->slots[tail & (ring->window - 1)];
+        const uint32_t at = tail & (ring->window - 1);
 
-        if (tl_load_acq(&slot->holds) != 0) /* D4: the last use of the slot is over; pairs with tl__hold_drop */
-            break;
-        ring->payload_tail = slot->payload_end;
+        if (!ring->let_go[at] || tl_load_acq(&ring->slots[at].holds) != 0)
+            break; /* D4: the last use of the slot is over; pairs with tl__hold_drop */
         tail++;
     }
     if (tail == began)
         return false;
     tl_store_rlx(&ring->tail, tail);
     if (tail == head) /* empty: go on where pages are warm */
-        ring->payload_head = ring->payload_tail = 0;
+        ring->payload_at = 0;
     tl__graph_retired(o->graph, r, tail);
     return true;
 }

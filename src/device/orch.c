@@ -151,14 +151,10 @@ static uint32_t fill_kernels(struct tl_slot *slot, const struct tl_kernel_ref *c
 /* Payload memory in ring order: it holds a full window of the largest payloads, so there is always room. */
 static struct tl_task_payload *payload_place(struct tl_ring *ring, uint32_t bytes)
 {
-    uint64_t offset = ring->payload_head % ring->payload_bytes;
+    uint64_t at = ring->payload_at + bytes > ring->payload_bytes ? 0 : ring->payload_at;
 
-    if (offset + bytes > ring->payload_bytes) {
-        ring->payload_head += ring->payload_bytes - offset;
-        offset = 0;
-    }
-    ring->payload_head += bytes;
-    return (void *)(ring->payloads + offset);
+    ring->payload_at = at + bytes;
+    return (void *)(ring->payloads + at);
 }
 
 static struct tl_slot *fill_slot(struct tl_orch *o, const struct tl_plan *plan, const struct tl_kernel_ref *const *refs)
@@ -168,16 +164,17 @@ static struct tl_slot *fill_slot(struct tl_orch *o, const struct tl_plan *plan, 
     uint32_t kernels = fill_kernels(slot, refs);
 
     slot->payload = payload_place(ring, plan->payload_bytes);
-    slot->payload_end = ring->payload_head;
     tl__plan_write_payload(plan, slot->payload);
     slot->ring = (uint8_t)plan->ring;
     slot->next_block = 0;
+    slot->single = slot->payload->block_num == 1;
     slot->captured = false;
-    slot->dep_first = plan->dep_first;
+    ring->let_go[plan->slot] = false;
+    slot->dep_at = plan->n_preds != 0 ? (uint32_t)(plan->dep_first % ring->dep_pool) : 0;
     slot->n_deps = plan->n_preds;
     /* Relaxed, all three: tl__link publishes the slot (D2). */
     tl_store_rlx(&slot->parts, kernels * slot->payload->block_num);
-    tl_store_rlx(&slot->holds, 2u); /* itself and its scope */
+    tl_store_rlx(&slot->holds, 1u); /* itself */
     tl_store_rlx(&slot->fanout, NULL);
     tl_store_rlx(&slot->stalled, 0u);
     tl_store_rel(&ring->head, tl__task_local(plan->id) + 1); /* S2: the slot; pairs with the watch's look */
@@ -211,9 +208,12 @@ static int plan_task(struct tl_orch *o, const struct tl_task_args *args, const s
 static void help(struct tl_orch *o)
 {
     struct tl_device *d = o->device;
+    bool helped = false;
 
     while (!o->policy->build_first && o->submitted - tl__device_retired(d) > RUN_AHEAD && tl__device_step(d, 0))
-        ;
+        helped = true;
+    if (helped)
+        tl__device_notify(d); /* what it leaves is for others: its next submits need not make anything ready */
 }
 
 static uint64_t submit_start(const struct tl_orch *o)
@@ -234,6 +234,7 @@ static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const s
     const struct tl_kernel_ref *refs[TL_KIND_COUNT];
     const uint64_t start = submit_start(o);
     struct tl_plan plan;
+    bool ready;
 
     if (o->error != 0 ||
         tl_load_rlx(&o->device->failed) != 0) /* relaxed: the next submit sees it if this one does not */
@@ -249,8 +250,8 @@ static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const s
     tl__guard_plan(o->device, &plan, NULL, 0);
     if (tl__deps_on(o))
         tl__deps_record(o, &plan);
-    tl__link(o, fill_slot(o, &plan, refs), &plan);
-    if (!o->policy->build_first)
+    ready = tl__link(o, fill_slot(o, &plan, refs), &plan);
+    if (ready && !o->policy->build_first) /* else whoever finishes what it waits for is awake */
         tl__device_notify(o->device);
     submit_end(o, plan.id, start);
     return plan.id;
@@ -302,7 +303,7 @@ static void release_ranges(struct tl_orch *o, const struct tl_range *ranges, int
         struct tl_ring *ring = &o->device->rings[ranges[i].ring];
 
         for (uint32_t local = ranges[i].first; local != ranges[i].end; local++)
-            tl__hold_drop(&ring->slots[local & (ring->window - 1)]);
+            ring->let_go[local & (ring->window - 1)] = true;
     }
 }
 

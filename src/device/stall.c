@@ -99,8 +99,8 @@ static void put_waits(struct line *l, const struct tl_device *d, const struct tl
     unsigned told = 0;
 
     put(l, "WAITING");
-    for (uint32_t i = 0; i < slot->n_deps && told < 4; i++) {
-        const struct tl_dep *dep = &ring->deps[(slot->dep_first + i) % ring->dep_pool];
+    for (uint32_t i = 0, at = slot->dep_at; i < slot->n_deps && told < 4; i++, at = tl__dep_next(ring, at)) {
+        const struct tl_dep *dep = &ring->deps[at];
 
         if ((dep->flags & TL_EDGE_WAIT) == 0 || tl_load_acq(&dep->pred->fanout) == TL_FANOUT_CLOSED) /* D3 */
             continue;
