@@ -27,6 +27,7 @@ int tl__make_dirs(const char *path, struct tl_error *reterr)
 {
     char part[4096];
     size_t n = strlen(path);
+    int err;
 
     if (n == 0 || n >= sizeof(part))
         return tl__fail(reterr, TL_EINVAL, "a directory's path must have 1 to %zu bytes", sizeof(part) - 1);
@@ -35,9 +36,11 @@ int tl__make_dirs(const char *path, struct tl_error *reterr)
             continue;
         memcpy(part, path, i);
         part[i] = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST && !is_dir(part))
-            return tl__fail(reterr, tl__code_of_errno(errno), "cannot make the directory %s: %s", part,
-                            strerror(errno));
+        if (mkdir(part, 0777) == 0)
+            continue;
+        err = errno; /* is_dir() has one of its own */
+        if (err != EEXIST && !is_dir(part))
+            return tl__fail(reterr, tl__code_of_errno(err), "cannot make the directory %s: %s", part, strerror(err));
     }
     if (!is_dir(path))
         return tl__fail(reterr, TL_EEXIST, "%s is not a directory", path);

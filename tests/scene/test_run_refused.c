@@ -176,11 +176,39 @@ static void resources(void **state)
     ROWS(rows);
 }
 
+/* A directory that cannot be made: the system's reason, and not that of a later look at what is not there. */
+static void unwritable(void **state)
+{
+    char command[1000], *code;
+
+    (void)state;
+    fixture_write_text("plain", "a file is in the way\n");
+    expect_one_line(&(struct row){2, "vector_add --dump-args 2 --out plain/x", "plain/x: Not a directory"});
+    /* sysfs lets nobody make a directory: EPERM, EACCES or EROFS. */
+    expect(2, "run vector_add --dump-args 2 --out /sys/none");
+    if (strstr(message, "cannot make the directory /sys/none: ") == NULL || strstr(message, "No such file") != NULL)
+        fail_msg("it said: %s", message);
+    (void)snprintf(command, sizeof(command),
+                   "cd '%s' && mkdir ro && unshare -rm sh -c 'mount -t tmpfs none ro && mount -o remount,ro ro || exit "
+                   "77; " TL_TEST_BINARY_DIR "/tasklens run vector_add --dump-args 2 --out ro/s >out 2>err; "
+                   "echo $? >code' >/dev/null 2>&1",
+                   fixture_dir);
+    if (system(command) != 0)
+        skip(); /* no mounts for us here; the above says the same of another errno */
+    message = slurp("err");
+    if (strstr(message, "cannot make the directory ro/s: Read-only file system") == NULL)
+        fail_msg("it said: %s", message);
+    code = fixture_read("code", NULL);
+    assert_string_equal(code, "2\n");
+    free(code);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options), cmocka_unit_test(programs),  cmocka_unit_test(a_program_that_does_not_compile),
-        cmocka_unit_test(graphs),  cmocka_unit_test(npy_files), cmocka_unit_test(resources),
+        cmocka_unit_test(options),    cmocka_unit_test(programs),  cmocka_unit_test(a_program_that_does_not_compile),
+        cmocka_unit_test(graphs),     cmocka_unit_test(npy_files), cmocka_unit_test(resources),
+        cmocka_unit_test(unwritable),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }
