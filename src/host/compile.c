@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "host/loader.h"
 #include "sim/chip.h"
 
 extern char **environ;
@@ -132,6 +133,37 @@ static int make_dir(const char *tmp, char *dir, size_t size)
     return -1;
 }
 
+/* Copies `text` with each `from` in it as `to`. */
+static void rename_in(const char *text, const char *from, const char *to, char *ret, size_t size)
+{
+    size_t used = 0;
+
+    ret[0] = '\0';
+    while (*text != '\0' && used < size) {
+        const char *at = strstr(text, from);
+        int before = (int)(at != NULL ? (size_t)(at - text) : strlen(text));
+
+        used += (size_t)snprintf(ret + used, size - used, "%.*s%s", before, text, at != NULL ? to : "");
+        text += (size_t)before + (at != NULL ? strlen(from) : 0);
+    }
+}
+
+/* Whether the object is a program; what is wrong with it is said of the source, which the user has. */
+static int check_object(const char *source, const char *path, struct tl_error *reterr)
+{
+    struct tl_object object;
+    struct tl_error err;
+    char text[sizeof(err.msg)];
+    int rc = tl__object_open(path, &object, &err);
+
+    if (rc != 0) {
+        rename_in(err.msg, path, source, text, sizeof(text));
+        return tl__fail(reterr, rc, "%s", text);
+    }
+    tl__object_close(&object);
+    return 0;
+}
+
 int tl__compile(const char *source, char *ret_path, size_t size, int *ret_lock, struct tl_error *reterr)
 {
     const char *compiler = getenv("CC"), *tmp = getenv("TMPDIR");
@@ -156,9 +188,13 @@ int tl__compile(const char *source, char *ret_path, size_t size, int *ret_lock, 
         return tl__fail(reterr, TL_EINVAL, "the path of the compiled program is too long");
     }
     rc = run_compiler(compiler, source, ret_path);
-    if (rc == 0)
-        return 0;
     err = errno;
+    if (rc == 0) {
+        rc = check_object(source, ret_path, reterr);
+        if (rc != 0)
+            tl__compile_discard(ret_path, *ret_lock);
+        return rc;
+    }
     tl__compile_discard(ret_path, *ret_lock);
     if (rc < 0)
         return tl__fail(reterr, TL_ELOAD, "%s: cannot start the compiler \"%s\" (%s); CC can name another", source,

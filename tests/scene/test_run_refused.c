@@ -96,6 +96,25 @@ static void a_program_that_does_not_compile(void **state)
     assert_non_null(strstr(message, "tasklens run: bad.c does not compile"));
 }
 
+/* What is compiled and is no program: the user's file is named, and what to add, not the object that is gone. */
+static void a_source_that_is_no_program(void **state)
+{
+    static const struct row rows[] = {
+        {2, "none.c", "run: none.c: not a program: it has no TL_PROGRAM; at its end belongs TL_PROGRAM("},
+        {2, "half.c", "run: half.c: program half has no kernels"},
+        {2, "calls.c", "run: calls.c: not a program: calls.c: undefined symbol: nowhere"},
+    };
+
+    (void)state;
+    fixture_write_text("none.c", "int x;\n");
+    fixture_write_text("half.c", "#include <tasklens/program.h>\n"
+                                 "static void graph(struct tl_orch *o, const struct tl_program_args *in)\n"
+                                 "{\n    (void)o;\n    (void)in;\n}\n"
+                                 "TL_PROGRAM(.name = \"half\", .orchestrate = graph);\n");
+    fixture_write_text("calls.c", "int nowhere(void);\nint x(void)\n{\n    return nowhere();\n}\n");
+    ROWS(rows);
+}
+
 static void graphs(void **state)
 {
     static const struct row rows[] = {
@@ -206,8 +225,13 @@ static void unwritable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options),    cmocka_unit_test(programs),  cmocka_unit_test(a_program_that_does_not_compile),
-        cmocka_unit_test(graphs),     cmocka_unit_test(npy_files), cmocka_unit_test(resources),
+        cmocka_unit_test(options),
+        cmocka_unit_test(programs),
+        cmocka_unit_test(a_program_that_does_not_compile),
+        cmocka_unit_test(a_source_that_is_no_program),
+        cmocka_unit_test(graphs),
+        cmocka_unit_test(npy_files),
+        cmocka_unit_test(resources),
         cmocka_unit_test(unwritable),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
