@@ -213,13 +213,17 @@ static int run_round(struct tl_run_session *s, int64_t round)
 static int run_session(struct tl_run_session *s)
 {
     int rc = set_up(s);
+    int64_t round;
 
     if (rc == 0)
         rc = tl__run_golden(s, s->data);
     if (rc != 0)
         return rc;
-    for (int64_t round = 0; rc == 0 && round < s->o.rounds; round++)
+    for (round = 0; rc == 0 && round < s->o.rounds; round++)
         rc = run_round(s, round);
+    if (rc != 0 && round < s->o.rounds)
+        (void)tl__cmd_fail(COMMAND, "round %" PRId64 " of %" PRId64 " failed, and the rest was not run", round - 1,
+                           s->o.rounds);
     if (s->launched)
         tl__report_tail(s);
     else if (s->o.out == NULL && s->dir[0] != '\0')

@@ -130,6 +130,8 @@ static int call_rate(void *target, const char *value, char *ret_problem, size_t 
     return TL_EINVAL;
 }
 
+#define KNOB_MOST (1u << 24)
+
 /* One "key=value" of --dfx-set. */
 static int set_knob(struct tl_run_config *c, char *word, char *ret_problem, size_t problem_bytes)
 {
@@ -149,11 +151,15 @@ static int set_knob(struct tl_run_config *c, char *word, char *ret_problem, size
         c->dfx_avg_bytes = value;
         return 0;
     }
-    for (size_t i = 0; i < sizeof(knobs) / sizeof(knobs[0]); i++)
-        if (strcmp(word, knobs[i].name) == 0 && value <= 1u << 24) {
-            *knobs[i].field = (uint32_t)value;
+    for (size_t i = 0; i < sizeof(knobs) / sizeof(knobs[0]); i++) {
+        if (strcmp(word, knobs[i].name) != 0)
+            continue;
+        *knobs[i].field = (uint32_t)value;
+        if (value <= KNOB_MOST)
             return 0;
-        }
+        (void)snprintf(ret_problem, problem_bytes, "%s=%s: at most %u", word, text, KNOB_MOST);
+        return TL_EINVAL;
+    }
     (void)snprintf(ret_problem, problem_bytes, "no knob %s=%s; the knobs: records, buffers, avg-bytes, ready, free",
                    word, text);
     return TL_EINVAL;
