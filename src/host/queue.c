@@ -104,7 +104,7 @@ static int launch(struct tl_run *run, struct tl_error *reterr)
     rc = tl__chip_copy_in(w->chip, run->launch, &run->args, sizeof(run->args));
     if (rc != 0)
         return tl__fail(reterr, rc, "cannot write the launch to the device: %s", tl_strerror(rc));
-    run->idle_from_ns = tl__now_ns();
+    run->launched_ns = run->idle_from_ns = tl__now_ns();
     rc = tl__chip_launch(w->chip, run->launch, run->status, run->loaded->handle);
     return rc == 0 ? 0 : gone(w, rc, reterr);
 }

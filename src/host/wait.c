@@ -149,6 +149,8 @@ void tl__run_note_end(struct tl_run *run, const struct tl_ending *ending)
     const enum tl_chip_event event = ending->event;
 
     read_status(run, event != TL_CHIP_TIMEOUT);
+    if (run->end.wall_ns == 0) /* the device was gone before it could say: as long as the host saw it */
+        run->end.wall_ns = tl__now_ns() - run->launched_ns;
     run->end.message[sizeof(run->end.message) - 1] = '\0';
     run->end.block[sizeof(run->end.block) - 1] = '\0';
     if (event == TL_CHIP_DEAD)

@@ -45,7 +45,7 @@ struct tl_run {
     uint64_t tensor_addr[TL_MAX_PROGRAM_ARGS], tensor_bytes[TL_MAX_PROGRAM_ARGS];
     uint64_t tensor_block[TL_MAX_PROGRAM_ARGS]; /* the allocations that hold them */
     /* The host's watchdog. */
-    uint64_t seen_progress, idle_from_ns, idle_parked_ns;
+    uint64_t launched_ns, seen_progress, idle_from_ns, idle_parked_ns;
     /* How the device ended it. */
     bool dead;  /* the chip is gone, what it left is to be reconciled */
     bool stuck; /* a kernel did not come back, the chip is of no more use */

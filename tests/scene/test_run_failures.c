@@ -8,11 +8,16 @@
 
 #include <tasklens/recording.h>
 
+#include "artifact/dfx_meta.h"
+
 static void expect_recording(const char *out, uint64_t at_least)
 {
     struct tl_recording *recording;
+    struct tl_meta meta;
     char words[80];
 
+    assert_int_equal(tl__meta_read(fixture_path(out), &meta, NULL), 0);
+    assert_in_range(meta.wall_ns, 1000, UINT64_C(1000000000000)); /* by the host's clock, if the device could not say */
     (void)snprintf(words, sizeof(words), "dump --verify %s", out);
     expect(0, words);
     assert_int_equal(tl_recording_open(fixture_path(out), &recording, NULL), 0);
