@@ -37,6 +37,11 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static uint64_t add(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -192,6 +197,21 @@ static int pair(struct tl_scope_usage *u)
 
 /* ---- peaks of rings, and what they ask for ---- */
 
+static uint64_t heap_steps(uint64_t bytes)
+{
+    return add(larger(bytes, 1), HEAP_STEP - 1) / HEAP_STEP * HEAP_STEP;
+}
+
+/* A run that ended had enough slots and entries, and so has one in another order. A heap may have been lucky with its
+ * gaps: it is enough whatever the order if it holds what waiting never gives back, and a gap there. That is smaller
+ * than the buffer after it, and what is kept begins with another one: in an empty heap all begins anew. */
+static uint64_t enough_before(unsigned resource, const struct tl_resource_use *use)
+{
+    uint64_t gap = less(smaller(use->step, less(use->kept, HEAP_STEP)), HEAP_STEP);
+
+    return resource != TL_RING_HEAP ? use->size : larger(use->size, heap_steps(add(use->kept, gap)));
+}
+
 /* The smallest size that holds the peak whatever the schedule. Places in a ring follow each other, so a task window and
  * a dep pool need no more than the peak. A buffer does not cross its heap's end, so that a heap which goes round may
  * leave out as much as a buffer there; no buffer is larger than all that was taken between two boundaries. */
@@ -206,8 +226,7 @@ static uint64_t enough(unsigned resource, const struct tl_resource_use *use, uin
         return n;
     case TL_RING_HEAP:
         round = add(use->peak, use->step);
-        n = larger(use->turned < round ? use->turned : round, 1);
-        return add(n, HEAP_STEP - 1) / HEAP_STEP * HEAP_STEP;
+        return heap_steps(smaller(use->turned, round));
     default:
         return larger(add(use->peak, reserved), 1);
     }
@@ -226,6 +245,7 @@ static void add_scope(struct tl_scope_usage *u, uint64_t index)
         if (use->peak_scope == TL_NO_SCOPE || scope->peak[r] > u->scopes[use->peak_scope].peak[r])
             use->peak_scope = index;
         use->held = larger(use->held, scope->alloc[r]);
+        use->kept = larger(use->kept, smaller(scope->alloc[r], scope->occupancy[r]));
     }
 }
 
@@ -238,8 +258,8 @@ static void ask(struct tl_scope_usage *u, uint32_t ring, const struct tl_boundar
         struct tl_resource_use *use = &u->rings[ring].use[r];
 
         use->enough = enough(r, use, keeps_one);
-        if (!u->stats->fatal && use->size != 0 && use->enough > use->size)
-            use->enough = use->size; /* it was enough */
+        if (!u->stats->fatal && use->size != 0)
+            use->enough = smaller(use->enough, enough_before(r, use));
         u->enough[r] = larger(u->enough[r], use->enough);
     }
 }

@@ -44,6 +44,7 @@ struct tl_resource_use {
     uint64_t peak;       /* taken at most at any moment */
     uint64_t step;       /* taken at most between two boundaries that follow each other */
     uint64_t held;       /* the largest alloc of one scope */
+    uint64_t kept;       /* the most that one scope can have kept from being used again */
     uint64_t turned;     /* taken in the whole run; above size: places were used again */
     uint64_t enough;     /* the smallest size that a run like this one needs, in the flag's units */
     uint64_t peak_scope; /* which scope; TL_NO_SCOPE: none */

@@ -73,6 +73,8 @@ const char *tl__scope_why(unsigned resource, const struct tl_resource_use *use, 
         return "full where the run stopped: it needs more";
     if (fatal)
         return "at least: the run stopped there";
+    if (use->size != 0 && use->enough > use->size)
+        return "more than it had: in another order a gap lies elsewhere";
     if (use->size != 0 && use->peak >= use->size)
         return "all of it: with more, submission could run further ahead";
     if (use->peak == 0 && use->turned == 0)

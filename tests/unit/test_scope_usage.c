@@ -162,6 +162,26 @@ static void a_heap_that_goes_round(void **state)
     tl__scope_usage_fini(&u);
 }
 
+/* A heap in which a scope found no gap, by luck. */
+static void a_heap_that_was_lucky(void **state)
+{
+    struct tl_scope_usage u;
+
+    (void)state;
+    BEGIN("f:5", 1, 0, 0, 0, 0, 0, 0, 0);
+    BEGIN("g:6", 2, 1, 0, 0, 0, 0, 0, 0);
+    END("g:6", 2, 1, 0, 1, 0, 1024, 0, 0);
+    END("f:5", 1, 0, 0, 4, 0, 6144, 0, 0);
+    BEGIN("f:5", 1, 0, 0, 4, 0, 6144, 0, 0);
+    END("f:5", 1, 0, 4, 8, 6144, 12288, 0, 0);
+    stats.size[TL_RING_HEAP][0] = 8192;
+    u = usage_of();
+    assert_int_equal(u.rings[0].use[TL_RING_HEAP].enough, 6144 + 4096); /* up to 5,120 in one, at any place */
+    assert_string_equal(tl__scope_why(TL_RING_HEAP, &u.rings[0].use[TL_RING_HEAP], false),
+                        "more than it had: in another order a gap lies elsewhere");
+    tl__scope_usage_fini(&u);
+}
+
 /* Another runtime's pool begins at 1: that entry is needed too. */
 static void a_pool_that_keeps_an_entry(void **state)
 {
@@ -308,11 +328,10 @@ static void amounts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(nested_scopes),           TEST(scopes_that_share_a_ring),
-        TEST(a_heap_that_goes_round),  TEST(a_pool_that_keeps_an_entry),
-        TEST(scopes_that_never_ended), TEST(lost_boundaries),
-        TEST(what_goes_backward),      TEST(the_largest_numbers),
-        TEST(nothing_at_all),          cmocka_unit_test(amounts),
+        TEST(nested_scopes),         TEST(scopes_that_share_a_ring),   TEST(a_heap_that_goes_round),
+        TEST(a_heap_that_was_lucky), TEST(a_pool_that_keeps_an_entry), TEST(scopes_that_never_ended),
+        TEST(lost_boundaries),       TEST(what_goes_backward),         TEST(the_largest_numbers),
+        TEST(nothing_at_all),        cmocka_unit_test(amounts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
