@@ -104,6 +104,8 @@ static bool room_may_be(void *arg)
 static int wait_for_room(struct tl_orch *o, const struct tl_lack *lack)
 {
     struct tl_device *d = o->device;
+    /* Looked at again for each that retires, a task that depends on very many would take for ever. */
+    const bool alone = lack->resource == TL_RESOURCE_DEP_POOL && lack->need > lack->size;
     bool retired;
 
     for (uint32_t tails = tails_of(o);;) {
@@ -111,10 +113,12 @@ static int wait_for_room(struct tl_orch *o, const struct tl_lack *lack)
             return TL_EGRAPH;
         retired = all_retired(o); /* before the reclaim, which then sees all that it can ever see */
         (void)tl__reclaim(o);
-        if (tails_of(o) != tails) {
+        if (tails_of(o) != tails && !alone) {
             tl__device_notify(d); /* the last kernel that ran here may have made others ready, and the caller goes on */
             return 0;
         }
+        if (retired && lack->resource == TL_RESOURCE_DEP_POOL && tl__graph_all_complete(o->graph))
+            return 0;
         if (retired || o->policy->build_first)
             return deadlock(o, lack);
         if (tl__device_step(d, 0))

@@ -24,6 +24,8 @@ static int add_pred(struct tl_graph *g, uint64_t id, unsigned flags)
     struct tl_ring *ring = &g->rings[tl__task_ring(id)];
     struct tl_slot *slot = tl__slot(ring, tl__task_local(id));
 
+    if (tl__task_local(id) < ring->complete && !(flags & TL_EDGE_RETAIN))
+        return 0;
     if (slot->seen_by == g->plan_serial) {
         g->preds.items[slot->seen_at].flags |= flags;
         return 0;

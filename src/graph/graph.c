@@ -122,8 +122,23 @@ void tl__graph_retired(struct tl_graph *g, uint32_t ring, uint32_t new_tail)
         /* An empty heap may have gone on at its start meanwhile, past the end that this task remembers. */
         if (slot->heap_end > r->heap_tail)
             r->heap_tail = slot->heap_end;
-        r->dep_tail = slot->dep_end;
+        if (slot->dep_end > r->dep_tail) /* they may have been given back before */
+            r->dep_tail = slot->dep_end;
     }
+}
+
+bool tl__graph_all_complete(struct tl_graph *g)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < g->opts.rings && g->opts.recycle; i++) {
+        struct tl_ring *r = &g->rings[i];
+
+        any |= r->complete != r->task_head || r->dep_tail != r->dep_head;
+        r->complete = r->task_head;
+        r->dep_tail = r->dep_head;
+    }
+    return any;
 }
 
 struct tl_ring_usage tl__graph_usage(const struct tl_graph *g, uint32_t ring)

@@ -187,6 +187,10 @@ void tl__plan_write_payload(const struct tl_plan *plan, struct tl_task_payload *
 
 /* All tasks of `ring` below `new_tail` are retired. Monotonic; an image ignores it. */
 void tl__graph_retired(struct tl_graph *g, uint32_t ring, uint32_t new_tail);
+/* All tasks so far are complete, also those that their scopes hold. Their dep-pool entries have done their work and are
+ * free; a later task takes none for waiting for one of them, and still one for each that it retains. False: that gives
+ * nothing back. */
+bool tl__graph_all_complete(struct tl_graph *g);
 
 struct tl_ring_usage tl__graph_usage(const struct tl_graph *g, uint32_t ring);
 /* Writes that later tasks may depend on (what scope_stats calls tensormap); readers are counted apart. */

@@ -25,6 +25,7 @@ struct tl_ring {
     uint64_t task_tail, task_head;
     uint64_t heap_tail, heap_head;
     uint64_t dep_tail, dep_head;
+    uint64_t complete; /* tasks below it are */
     uint64_t heap, heap_bytes;
     uint64_t heap_phys; /* heap_head mod heap_bytes */
     uint64_t heap_anew; /* what both positions passed over, being equal */

@@ -95,6 +95,16 @@ static int carve_check(const struct tl_graph *g, const struct carve *c, struct t
                    g->opts.recycle ? c->head - g->rings[plan->ring].heap_head : c->sum, reterr);
 }
 
+/* What a task waits for can be complete before it is planned; what it retains has its entry in any case. */
+static uint64_t least_deps(const struct tl_graph *g)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < g->preds.count; i++)
+        n += !g->opts.recycle || (g->preds.items[i].flags & TL_EDGE_RETAIN) != 0;
+    return n;
+}
+
 static int begin_plan(const struct tl_graph *g, struct tl_plan *plan, struct tl_error *reterr)
 {
     const struct tl_scope_info *scope = &tl__frame_top(g)->info;
@@ -197,7 +207,7 @@ int tl__graph_plan(struct tl_graph *g, const struct tl_task_args *args, const st
     if (code < 0)
         return code;
     if (g->preds.count > r->dep_pool - (r->dep_head - r->dep_tail))
-        return lacking(g, plan, TL_RESOURCE_DEP_POOL, g->preds.count, g->preds.count, reterr);
+        return lacking(g, plan, TL_RESOURCE_DEP_POOL, least_deps(g), g->preds.count, reterr);
 
     plan->args = args;
     plan->subtasks = *subtasks;

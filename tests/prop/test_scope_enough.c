@@ -2,8 +2,9 @@
 /*
  * The sizes that the analysis of scope statistics calls enough, against random programs: one is run in large rings
  * while tasks retire at random, its boundaries are noted, and it is run again in rings of those sizes in which tasks
- * retire as late as can be. It always ends. With a task window below what one scope holds, where scopes share no ring,
- * it never does.
+ * retire as late as can be. It always ends. Tasks name others that may have retired and use buffers that others have
+ * written, so that how many a task depends on is the schedule's. With a task window below what one scope holds, where
+ * scopes share no ring, it never ends.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -19,6 +20,7 @@
 #define MAX_OPS 160u
 #define MAX_DEPTH 6u
 #define RINGS TL_GRAPH_RINGS
+#define CELLS 64u /* of one buffer that no task has allocated */
 
 enum kind { BEGIN, END, TASK };
 
@@ -26,12 +28,16 @@ struct op {
     enum kind kind;
     uint32_t n_out, floats[3]; /* buffers that a task allocates */
     uint32_t reads;            /* 0, or how many tasks before this one its input was made */
+    uint32_t names;            /* earlier tasks that it depends on by name, each as far back as `back` */
+    uint32_t back[64];
+    uint32_t first, cells; /* what it uses of the cells; none if `cells` is 0 */
+    bool writes;
 };
 
 struct node {
     tl_task_id id;
     struct tl_tensor out;
-    uint32_t preds[64], pred_flags[64], n_preds, retainers, depth; /* depth: of its scope, 0 outside */
+    uint32_t preds[MAX_OPS], pred_flags[MAX_OPS], n_preds, retainers, depth; /* depth: of its scope, 0 outside */
     bool complete, released;
 };
 
@@ -57,6 +63,20 @@ static uint32_t pick(uint32_t n)
 
 /* ---- a program ---- */
 
+/* Most depend on nobody, some on very many. */
+static void make_dependencies(struct op *op)
+{
+    if (pick(5) == 0)
+        op->names = 1 + pick(pick(2) ? 64 : 4);
+    for (uint32_t i = 0; i < op->names; i++)
+        op->back[i] = 1 + pick(MAX_OPS);
+    if (pick(3) == 0)
+        return;
+    op->writes = pick(3) != 0;
+    op->cells = op->writes ? 1 : 1 + pick(CELLS);
+    op->first = pick(CELLS - op->cells + 1);
+}
+
 static void make_program(void)
 {
     uint32_t depth = 0;
@@ -78,6 +98,7 @@ static void make_program(void)
             for (uint32_t k = 0; k < op->n_out; k++)
                 op->floats[k] = 1 + (pick(8) == 0 ? pick(8000) : pick(600));
             op->reads = pick(6);
+            make_dependencies(op);
         }
     }
     while (depth-- > 0)
@@ -168,13 +189,49 @@ static const struct node *readable(uint32_t before)
     return NULL;
 }
 
+/* What the tasks before it have to do with it. */
+static void add_dependencies(struct tl_task_args *args, const struct op *op, tl_task_id *names)
+{
+    const struct tl_tensor all = tensor_at(0x1000, CELLS);
+    struct tl_tensor cells = part_of(&all, op->first, op->cells);
+
+    for (uint32_t i = 0; i < op->names; i++)
+        names[i] = op->back[i] <= w.n_nodes ? w.nodes[w.n_nodes - op->back[i]].id : TL_NO_TASK;
+    tl_set_dependencies(args, names, op->names);
+    if (op->cells > 0 && op->writes)
+        tl_add_inout(args, &cells);
+    else if (op->cells > 0)
+        tl_add_input(args, &cells);
+}
+
+/* As the device does it: waits as long as there is something to wait for. */
+static int plan_late(const struct tl_task_args *args, struct tl_plan *plan)
+{
+    struct tl_error err = {0};
+    int r;
+
+    for (;;) {
+        r = tl__graph_plan(w.g, args, &on_aiv, plan, &err);
+        if (r != TL_EAGAIN)
+            return r;
+        retire();
+        r = tl__graph_plan(w.g, args, &on_aiv, plan, &err);
+        if (r != TL_EAGAIN)
+            return r;
+        if (w.n_nodes > 0 && complete_one(pick(w.n_nodes)))
+            continue;
+        if (plan->lack.resource != TL_RESOURCE_DEP_POOL || !tl__graph_all_complete(w.g))
+            return TL_EDEADLOCK;
+    }
+}
+
 /* False: there will never be room. */
 static bool submit(const struct op *op)
 {
     struct tl_task_args args = TL_TASK_ARGS_INIT;
     struct tl_tensor outs[3], in;
+    tl_task_id names[64];
     struct tl_plan plan;
-    struct tl_error err = {0};
     struct node *n = &w.nodes[w.n_nodes];
     const struct node *from = readable(op->reads);
     int r;
@@ -183,23 +240,18 @@ static bool submit(const struct op *op)
         in = from->out;
         tl_add_input(&args, &in);
     }
+    add_dependencies(&args, op, names);
     for (uint32_t k = 0; k < op->n_out; k++) {
         outs[k] = fresh(op->floats[k]);
         tl_add_output(&args, &outs[k]);
     }
-    while ((r = tl__graph_plan(w.g, &args, &on_aiv, &plan, &err)) == TL_EAGAIN) {
-        retire();
-        if ((r = tl__graph_plan(w.g, &args, &on_aiv, &plan, &err)) != TL_EAGAIN)
-            break;
-        if (w.n_nodes == 0 || !complete_one(pick(w.n_nodes)))
-            return false;
-    }
-    if (r == TL_ENOSPC)
+    r = plan_late(&args, &plan);
+    if (r == TL_ENOSPC || r == TL_EDEADLOCK)
         return false;
     assert_int_equal(r, 0);
     *n = (struct node){.id = plan.id, .depth = w.depth, .n_preds = plan.n_preds};
     n->out = op->n_out > 0 ? outs[0] : (struct tl_tensor){.owner = TL_NO_TASK};
-    assert_true(plan.n_preds <= 64);
+    assert_true(plan.n_preds <= MAX_OPS);
     for (uint32_t p = 0; p < plan.n_preds; p++) {
         struct node *pred = node_of(plan.preds[p].id);
 
@@ -266,22 +318,57 @@ static struct tl_graph_opts opts_of(const struct tl_scope_usage *u)
     return o;
 }
 
-static void one_program(uint64_t seed, uint64_t *saved, uint64_t *stopped)
+/* What is recorded of a run, and what it says. False, and nothing: the run does not end. */
+static bool recorded_run(const struct tl_graph_opts *opts, struct tl_scope_usage *ret_usage)
+{
+    bool ends;
+
+    w.stats = (struct tl_scope_stats){.n_rings = RINGS};
+    for (uint32_t r = 0; r < RINGS; r++) {
+        w.stats.size[TL_RING_TASKS][r] = opts->task_window[r];
+        w.stats.size[TL_RING_HEAP][r] = opts->heap_bytes[r];
+        w.stats.size[TL_RING_DEPS][r] = opts->dep_pool[r];
+    }
+    ends = run(opts, true);
+    if (ends) {
+        assert_int_equal(tl__scope_usage(&w.stats, ret_usage), 0);
+        assert_int_equal(ret_usage->open + ret_usage->endings + ret_usage->backward, 0);
+    } else {
+        tl__scope_stats_fini(&w.stats);
+    }
+    return ends;
+}
+
+/* In rings so small that it may not end. If it does, by luck or not, what is then called enough is. */
+static void in_tight_rings(uint64_t seed, const struct tl_graph_opts *enough, uint32_t ring, uint64_t *tight_runs)
+{
+    struct tl_graph_opts tight = *enough;
+    struct tl_scope_usage u;
+    uint64_t steps;
+
+    for (uint32_t r = 0; r < RINGS; r++)
+        tight.dep_pool[r] = enough->dep_pool[r] - pick(enough->dep_pool[r]);
+    steps = enough->heap_bytes[ring] / TL_GRAPH_ALIGN;
+    tight.heap_bytes[ring] = (steps - pick((uint32_t)steps / 2 + 1)) * TL_GRAPH_ALIGN;
+    if (!recorded_run(&tight, &u))
+        return;
+    ++*tight_runs;
+    tight = opts_of(&u);
+    for (unsigned i = 0; i < 4; i++)
+        if (!run(&tight, false))
+            fail_msg("seed=%llu: what is called enough of a run in tight rings is not", (unsigned long long)seed);
+    tl__scope_usage_fini(&u);
+    tl__scope_stats_fini(&w.stats);
+}
+
+static void one_program(uint64_t seed, uint64_t *saved, uint64_t *stopped, uint64_t *tight_runs)
 {
     struct tl_graph_opts large = opts_of(NULL), enough;
     struct tl_scope_usage u;
 
     w.state = seed;
     make_program();
-    w.stats = (struct tl_scope_stats){.n_rings = RINGS};
-    for (uint32_t r = 0; r < RINGS; r++) {
-        w.stats.size[TL_RING_TASKS][r] = large.task_window[r];
-        w.stats.size[TL_RING_HEAP][r] = large.heap_bytes[r];
-        w.stats.size[TL_RING_DEPS][r] = large.dep_pool[r];
-    }
-    assert_true(run(&large, true));
-    assert_int_equal(tl__scope_usage(&w.stats, &u), 0);
-    assert_int_equal(u.open + u.endings + u.backward, 0);
+    assert_true(recorded_run(&large, &u));
     for (uint32_t r = 0; r < RINGS; r++) /* however often the heap was empty meanwhile */
         assert_true(u.rings[r].use[TL_RING_HEAP].turned == w.allocated[r]);
     enough = opts_of(&u);
@@ -303,21 +390,24 @@ static void one_program(uint64_t seed, uint64_t *saved, uint64_t *stopped)
     }
     tl__scope_usage_fini(&u);
     tl__scope_stats_fini(&w.stats);
+    for (uint32_t i = 0; i < 2 * RINGS; i++)
+        in_tight_rings(seed, &enough, i % RINGS, tight_runs);
 }
 
 static void enough_is_enough(void **state)
 {
-    uint64_t saved = 0, stopped = 0, n = 400;
+    uint64_t saved = 0, stopped = 0, tight_runs = 0, n = 400;
     const char *seeds = getenv("TASKLENS_SEEDS");
 
     (void)state;
     if (seeds != NULL)
         n = strtoull(seeds, NULL, 10);
     for (uint64_t seed = 1; seed <= n; seed++)
-        one_program(seed, &saved, &stopped);
-    print_message("%llu programs, %llu bytes of heap less, %llu runs stopped for want of slots\n",
-                  (unsigned long long)n, (unsigned long long)saved, (unsigned long long)stopped);
-    assert_true(stopped >= n / 2);
+        one_program(seed, &saved, &stopped, &tight_runs);
+    print_message("%llu programs, %llu bytes of heap less, %llu runs stopped for want of slots, %llu in tight rings\n",
+                  (unsigned long long)n, (unsigned long long)saved, (unsigned long long)stopped,
+                  (unsigned long long)tight_runs);
+    assert_true(stopped >= n / 2 && tight_runs >= n);
 }
 
 int main(void)

@@ -155,6 +155,8 @@ static void tight_rings_give_serial_values(void **state)
     (void)state;
     check_random(&(struct bare_opts){.threads = 2, .task_window = 4, .dep_pool = 64}, 500);
     check_random(&(struct bare_opts){.threads = 1, .task_window = 2, .dep_pool = 64}, 200);
+    check_random(&(struct bare_opts){.threads = 2, .dep_pool = 1}, 500);
+    check_random(&(struct bare_opts){.threads = 1, .task_window = 64, .dep_pool = 3}, 200);
     check_random(&(struct bare_opts){.threads = 2, .clusters = 1, .schedulers = 1}, 500);
 }
 

@@ -180,7 +180,6 @@ static void dep_pool(void **state)
     struct tl_graph_opts o = small_opts();
     struct tl_task_args args = TL_TASK_ARGS_INIT;
     struct tl_graph *g;
-    struct tl_error err;
     tl_task_id ids[20];
     struct tl_lack lack;
     struct tl_plan p;
@@ -211,14 +210,70 @@ static void dep_pool(void **state)
     p = must_plan(g, &args);
     assert_int_equal(p.dep_first, 12);
     tl_set_dependencies(&args, ids, 17);
-    refusal(g, &args, TL_ENOSPC, &err);
-    assert_non_null(strstr(err.msg, "dep pool of ring 1 is full: 16 of 16 entries used, 17 more needed; "));
+    lack = must_wait(g, &args, TL_RESOURCE_DEP_POOL); /* they can retire before */
+    assert_int_equal(lack.need, 17);
     /* Predecessors that have retired need no entries. */
     tl__graph_retired(g, 1, 20);
     tl_set_dependencies(&args, ids, 20);
     p = must_plan(g, &args);
     assert_int_equal(p.n_preds, 0);
     assert_int_equal(p.n_edges, 20);
+    tl__graph_destroy(g);
+}
+
+/* Of tasks that are complete nothing is left to wait for, although their scope holds them. */
+static void dep_pool_of_complete_tasks(void **state)
+{
+    struct tl_graph_opts o = small_opts();
+    struct tl_tensor a[3] = {fresh(1), fresh(1), fresh(1)}, cell = tensor_at(0x1000, 1);
+    struct tl_task_args args = TL_TASK_ARGS_INIT, none = TL_TASK_ARGS_INIT;
+    tl_task_id ids[3];
+    struct tl_graph *g;
+    struct tl_error err;
+    struct tl_plan p;
+
+    (void)state;
+    o.dep_pool[0] = 2;
+    g = make_graph(&o);
+    for (uint32_t i = 0; i < 3; i++)
+        ids[i] = must_use(g, 'o', &a[i]).id;
+    assert_true(tl__graph_all_complete(g));
+    assert_false(tl__graph_all_complete(g));
+    tl_set_dependencies(&args, ids, 3);
+    tl_add_input(&args, &a[1]);
+    tl_add_inout(&args, &cell);
+    p = must_plan(g, &args); /* retains one, and waits for it too */
+    assert_int_equal(p.n_edges, 4);
+    assert_int_equal(p.n_preds, 1);
+    assert_true(p.preds[0].id == ids[1] && p.preds[0].flags == (TL_EDGE_WAIT | TL_EDGE_RETAIN));
+    p = must_use(g, 'i', &cell); /* of a task that is not */
+    assert_true(p.n_preds == 1 && p.preds[0].id == 3);
+    must_wait(g, &args, TL_RESOURCE_DEP_POOL);
+    assert_true(tl__graph_all_complete(g));
+    assert_int_equal(tl__graph_usage(g, 0).dep_tail, 2);
+    p = must_plan(g, &args);
+    assert_int_equal(p.dep_first, 2);
+    must_use(g, 'i', &a[1]);
+    tl__graph_retired(g, 0, 4); /* gives back what was given back */
+    assert_int_equal(tl__graph_usage(g, 0).dep_tail, 2);
+    tl__graph_retired(g, 0, 6);
+    assert_int_equal(tl__graph_usage(g, 0).dep_tail, 3);
+    tl__graph_destroy(g);
+    /* What is retained has its entry in any case. */
+    g = make_graph(&o);
+    args = none;
+    for (uint32_t i = 0; i < 3; i++) {
+        a[i] = fresh(1);
+        must_use(g, 'o', &a[i]);
+        tl_add_input(&args, &a[i]);
+    }
+    refusal(g, &args, TL_ENOSPC, &err);
+    assert_non_null(strstr(err.msg, "--dep-pool"));
+    tl__graph_destroy(g);
+    o.recycle = false;
+    g = make_graph(&o);
+    must_plan(g, &none);
+    assert_false(tl__graph_all_complete(g));
     tl__graph_destroy(g);
 }
 
@@ -469,6 +524,7 @@ int main(void)
         cmocka_unit_test(heap_end_and_empty_heap),
         cmocka_unit_test(heap_tail_never_goes_back),
         cmocka_unit_test(dep_pool),
+        cmocka_unit_test(dep_pool_of_complete_tasks),
         cmocka_unit_test(images),
         cmocka_unit_test(allocations),
         cmocka_unit_test(scopes_pick_rings),
