@@ -12,13 +12,16 @@ static const struct {
     [TL_RESOURCE_DEP_POOL] = {"dep pool", "entries", "--dep-pool"},
 };
 
-/* The next power of two that holds what is used and what is missing. */
-static uint64_t size_to_set(const struct tl_lack *lack)
+/* The smallest size that holds what is used and what is missing: of a window, and of a heap with its gaps, a power of
+ * two. */
+static uint64_t size_to_set(const struct tl_graph *g, const struct tl_lack *lack)
 {
-    uint64_t size = 1024, wanted = lack->used + lack->need;
+    uint64_t wanted = lack->used + lack->need, size = lack->resource == TL_RESOURCE_HEAP ? TL_GRAPH_ALIGN : 2;
 
-    if (lack->resource == TL_RESOURCE_WINDOW)
-        size = 2;
+    if (lack->least > lack->size && g->opts.recycle)
+        return lack->least; /* it waits until the ring is empty */
+    if (lack->resource == TL_RESOURCE_DEP_POOL)
+        return wanted;
     while (size < wanted && size < UINT64_C(1) << 63)
         size *= 2;
     return size;
@@ -50,11 +53,29 @@ static void explain_holder(const struct tl_graph *g, uint32_t ring, char *buf, s
                        (unsigned long long)r->task_tail, scope->file, scope->line);
 }
 
+/* The ring need not be full: one task takes more than it has. */
+static void explain_alone(const struct tl_graph *g, const struct tl_lack *lack, char *buf, size_t n)
+{
+    const char *why = "";
+    char task[40];
+
+    if (lack->resource == TL_RESOURCE_DEP_POOL)
+        why = g->opts.recycle ? ", one for each task whose memory it uses" : ", one for each task that it depends on";
+    (void)snprintf(buf, n,
+                   "%s of ring %u is too small: it has %llu %s, and %s alone takes %llu%s; set %s to %llu or more",
+                   resources[lack->resource].name, lack->ring, (unsigned long long)lack->size,
+                   resources[lack->resource].unit, tl__graph_task_name(g, task), (unsigned long long)lack->least, why,
+                   resources[lack->resource].flag, (unsigned long long)size_to_set(g, lack));
+}
+
 void tl__graph_explain_full(const struct tl_graph *g, const struct tl_lack *lack, char *buf, size_t n)
 {
-    uint64_t set = size_to_set(lack);
     char holder[400];
 
+    if (lack->least > lack->size) {
+        explain_alone(g, lack, buf, n);
+        return;
+    }
     if (!g->opts.recycle)
         (void)snprintf(holder, sizeof(holder), "nothing is given back before the run");
     else
@@ -62,6 +83,6 @@ void tl__graph_explain_full(const struct tl_graph *g, const struct tl_lack *lack
     (void)snprintf(buf, n, "%s of ring %u is full: %llu of %llu %s used, %llu more needed; %s; set %s to %llu%s",
                    resources[lack->resource].name, lack->ring, (unsigned long long)lack->used,
                    (unsigned long long)lack->size, resources[lack->resource].unit, (unsigned long long)lack->need,
-                   holder, resources[lack->resource].flag, (unsigned long long)set,
+                   holder, resources[lack->resource].flag, (unsigned long long)size_to_set(g, lack),
                    g->opts.recycle ? " or more, or put the tasks into smaller scopes" : " or more");
 }

@@ -90,11 +90,13 @@ struct tl_pred {
 
 enum tl_resource { TL_RESOURCE_WINDOW, TL_RESOURCE_HEAP, TL_RESOURCE_DEP_POOL };
 
-/* What a plan could not have: `need` more slots, bytes or entries than the `size - used` that are free. */
+/* What a plan could not have: `need` more slots, bytes or entries than the `size - used` that are free. `least`: what
+ * the task takes of an empty ring, once all before it is complete; above `size`, it is the task alone that does not
+ * fit. */
 struct tl_lack {
     uint32_t resource; /* enum tl_resource */
     uint32_t ring;
-    uint64_t need, used, size;
+    uint64_t need, used, size, least;
 };
 
 /* What tl__graph_plan decided. The arrays are the graph's, valid until its next call. */

@@ -16,7 +16,7 @@ static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resou
     struct tl_lack *lack = &plan->lack;
     char line[512];
 
-    *lack = (struct tl_lack){.resource = resource, .ring = ring, .need = need};
+    *lack = (struct tl_lack){.resource = resource, .ring = ring, .need = need, .least = least};
     switch (resource) {
     case TL_RESOURCE_WINDOW:
         lack->used = r->task_head - r->task_tail;

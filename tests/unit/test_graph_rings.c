@@ -139,8 +139,8 @@ static void heap_end_and_empty_heap(void **state)
     assert_int_equal(tl__graph_usage(g, 0).heap_tail, tl__graph_usage(g, 0).heap_head);
     tl_add_output(&args, &more);
     assert_string_equal(refusal(g, &args, TL_ENOSPC, &err),
-                        "heap of ring 0 is full: 0 of 8192 bytes used, 9216 more needed; it is empty; set --heap-bytes "
-                        "to 16384 or more, or put the tasks into smaller scopes");
+                        "heap of ring 0 is too small: it has 8192 bytes, and task r0t4 alone takes 9216; set "
+                        "--heap-bytes to 9216 or more");
     more.shape[0] = UINT32_MAX;
     more.shape[1] = UINT32_MAX;
     more.rank = 2;
@@ -202,10 +202,10 @@ static void dep_pool(void **state)
     lack = must_wait(g, &args, TL_RESOURCE_DEP_POOL);
     assert_int_equal(lack.ring, 1);
     tl__graph_explain_full(g, &lack, line, sizeof(line));
-    assert_string_equal(line,
-                        "dep pool of ring 1 is full: 12 of 16 entries used, 5 more needed; the oldest task in it, "
-                        "r1t0, is held by the open scope of a.c:77; set --dep-pool to 1024 or more, or put the "
-                        "tasks into smaller scopes");
+    assert_string_equal(
+        line, "dep pool of ring 1 is full: 12 of 16 entries used, 5 more needed; the oldest task in it, "
+              "r1t0, is held by the open scope of a.c:77; set --dep-pool to 17 or more, or put the tasks into "
+              "smaller scopes");
     tl_set_dependencies(&args, ids, 4);
     p = must_plan(g, &args);
     assert_int_equal(p.dep_first, 12);
@@ -267,8 +267,9 @@ static void dep_pool_of_complete_tasks(void **state)
         must_use(g, 'o', &a[i]);
         tl_add_input(&args, &a[i]);
     }
-    refusal(g, &args, TL_ENOSPC, &err);
-    assert_non_null(strstr(err.msg, "--dep-pool"));
+    assert_string_equal(refusal(g, &args, TL_ENOSPC, &err),
+                        "dep pool of ring 0 is too small: it has 2 entries, and task r0t3 alone takes 3, one for each "
+                        "task whose memory it uses; set --dep-pool to 3 or more");
     tl__graph_destroy(g);
     o.recycle = false;
     g = make_graph(&o);
@@ -308,6 +309,36 @@ static void images(void **state)
     assert_string_equal(refusal(g, &args, TL_ENOSPC, &err),
                         "task window of ring 0 is full: 8 of 8 slots used, 1 more needed; nothing is given back before "
                         "the run; set --task-window to 16 or more");
+    tl__graph_destroy(g);
+}
+
+static void images_of_dependencies(void **state)
+{
+    struct tl_graph_opts o = small_opts();
+    struct tl_task_args args = TL_TASK_ARGS_INIT;
+    struct tl_graph *g;
+    struct tl_error err;
+    tl_task_id ids[20];
+
+    (void)state;
+    o.rings = 1;
+    o.recycle = false;
+    o.task_window[0] = 32;
+    g = make_graph(&o);
+    for (uint32_t i = 0; i < 20; i++)
+        ids[i] = must_plan(g, &args).id;
+    tl_set_dependencies(&args, ids, 17);
+    assert_string_equal(refusal(g, &args, TL_ENOSPC, &err),
+                        "dep pool of ring 0 is too small: it has 16 entries, and task r0t20 alone takes 17, one for "
+                        "each task that it depends on; set --dep-pool to 17 or more");
+    tl_set_dependencies(&args, ids, 12);
+    must_plan(g, &args);
+    assert_string_equal(refusal(g, &args, TL_ENOSPC, &err),
+                        "dep pool of ring 0 is full: 12 of 16 entries used, 12 more needed; nothing is given back "
+                        "before the run; set --dep-pool to 24 or more");
+    tl_set_dependencies(&args, ids, 17);
+    refusal(g, &args, TL_ENOSPC, &err);
+    assert_non_null(strstr(err.msg, "set --dep-pool to 29 or more")); /* beside those 12 */
     tl__graph_destroy(g);
 }
 
@@ -526,6 +557,7 @@ int main(void)
         cmocka_unit_test(dep_pool),
         cmocka_unit_test(dep_pool_of_complete_tasks),
         cmocka_unit_test(images),
+        cmocka_unit_test(images_of_dependencies),
         cmocka_unit_test(allocations),
         cmocka_unit_test(scopes_pick_rings),
         cmocka_unit_test(who_holds_a_full_ring),
