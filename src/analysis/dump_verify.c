@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <tasklens/error.h>
 
@@ -14,6 +15,8 @@ typedef void (*fault_fn)(void *ctx, uint64_t index, const struct tl_dump_record 
 
 struct result {
     uint64_t records, payloads, payload_bytes, hashed, unhashed, faults;
+    uint64_t lost[TL_DUMP_CAUSE_OTHER + 1], cut, lost_total; /* payloads, by cause; in pieces that did not all come */
+    uint64_t dropped;                                        /* records */
 };
 
 struct pass {
@@ -95,6 +98,98 @@ static void check_counts(struct pass *p)
 #undef SAME
 }
 
+/* ---- what is lost ---- */
+
+static const char *payload_cause(unsigned cause)
+{
+    static const char *const words[] = {
+        [TL_DUMP_CAUSE_NONE] = "nothing says why",
+        [TL_DUMP_CAUSE_DISK] = "the disk was full, or failed",
+        [TL_DUMP_CAUSE_HOST_DEAD] = "the host did not answer the device",
+        [TL_DUMP_CAUSE_DEVICE_DEAD] = "the device died before they could be fetched",
+        [TL_DUMP_CAUSE_CORRUPT] = "their records point outside the arena",
+        [TL_DUMP_CAUSE_TORN] = "they were overwritten before they were fetched",
+        [TL_DUMP_CAUSE_BAD_VIEW] = "their views reach past their buffers",
+        [TL_DUMP_CAUSE_OTHER] = "they are not in args.bin",
+    };
+
+    return words[cause < sizeof(words) / sizeof(words[0]) ? cause : TL_DUMP_CAUSE_OTHER];
+}
+
+/* Of the causes in dfx_meta.json. */
+static const char *record_cause(const char *name)
+{
+    static const struct {
+        const char *name, *words;
+    } causes[] = {{"host_dead", "the host did not answer the device"},
+                  {"no_buffer", "no buffer was free; more: --dfx-set buffers="},
+                  {"disk", "the disk was full, or failed"},
+                  {"corrupt", "their lane was damaged"},
+                  {"device_dead", "the device died before they could be fetched"}};
+
+    for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+        if (strcmp(causes[i].name, name) == 0)
+            return causes[i].words;
+    return name;
+}
+
+/* A payload that was due and is not, or not all, there. Nothing is due of what the level left out, nor of what a cut
+ * for the arena's size took. */
+static void count_loss(struct pass *p, const struct tl_dump_record *r)
+{
+    bool lost = (r->flags & TL_ARG_LOST) != 0;
+    bool cut = !lost && (r->flags & TL_ARG_PARTIAL) != 0 && (r->flags & (TL_ARG_TRUNCATED | TL_ARG_UNSUPPORTED)) == 0 &&
+               r->bin_size > 0 && r->bin_size < tl__dump_payload_bytes(r);
+
+    if (lost)
+        p->result.lost[r->cause <= TL_DUMP_CAUSE_OTHER ? r->cause : TL_DUMP_CAUSE_OTHER]++;
+    p->result.cut += cut;
+    p->result.lost_total += lost || cut;
+}
+
+typedef void (*loss_fn)(void *ctx, const char *what, const char *cause, uint64_t count);
+
+static const struct tl_meta_stream *dump_stream(const struct tl_meta *meta)
+{
+    for (uint32_t i = 0; meta != NULL && i < meta->stream_count; i++)
+        if (strcmp(meta->streams[i].name, "args_dump") == 0)
+            return &meta->streams[i];
+    return NULL;
+}
+
+/* The manifest says how many records are missing, dfx_meta.json why. */
+static void record_losses(const struct pass *p, loss_fn fn, void *ctx)
+{
+    const struct tl_meta_stream *stream = dump_stream(p->verify->meta);
+    uint64_t told = 0;
+
+    for (unsigned i = 0; stream != NULL && i < TL_META_MAX_LOSSES && stream->losses[i].cause[0] != '\0'; i++) {
+        uint64_t count = stream->losses[i].count;
+
+        if (count == 0 || count > p->result.dropped - told)
+            continue;
+        fn(ctx, "records", record_cause(stream->losses[i].cause), count);
+        told += count;
+    }
+    if (told < p->result.dropped)
+        fn(ctx, "records", payload_cause(TL_DUMP_CAUSE_NONE), p->result.dropped - told);
+}
+
+static void each_loss(const struct pass *p, loss_fn fn, void *ctx)
+{
+    for (unsigned i = 0; i <= TL_DUMP_CAUSE_OTHER; i++)
+        if (p->result.lost[i] != 0)
+            fn(ctx, "payloads", payload_cause(i), p->result.lost[i]);
+    if (p->result.cut != 0)
+        fn(ctx, "payloads", "not all of their pieces came", p->result.cut);
+    record_losses(p, fn, ctx);
+}
+
+static int verdict(const struct pass *p)
+{
+    return p->result.faults != 0 ? TL_ECORRUPT : p->result.lost_total + p->result.dropped != 0 ? TL_ELOST : 0;
+}
+
 static void check_all(struct pass *p)
 {
     const struct tl_recording *recording = p->verify->recording;
@@ -102,6 +197,7 @@ static void check_all(struct pass *p)
     uint64_t total = tl_recording_summary(recording)->bin_bytes;
 
     p->result.records = tl_recording_count(recording);
+    p->result.dropped = tl_recording_summary(recording)->dropped_records;
     check_counts(p);
     for (uint64_t i = 0; i < p->result.records; i++) {
         const struct tl_dump_record *r = tl_recording_at(recording, i);
@@ -110,6 +206,7 @@ static void check_all(struct pass *p)
             fault(p, i, "stands before its predecessor in (task_id, stage, arg_index, role)");
         if (r->bin_size > 0)
             check_payload(p, i, r);
+        count_loss(p, r);
         if (p->verify->progress != NULL)
             p->verify->progress(p->verify->progress_ctx, p->result.payload_bytes, total);
         before = r;
@@ -132,17 +229,33 @@ static void put_fault(void *ctx, uint64_t index, const struct tl_dump_record *r,
                    what);
 }
 
+static void put_loss(void *ctx, const char *what, const char *cause, uint64_t count)
+{
+    bool payloads = strcmp(what, "payloads") == 0;
+
+    tl__put_format(ctx, "lost: %s%" PRIu64 " %.*s: %s\n", payloads ? "all or part of " : "", count,
+                   (int)(strlen(what) - (count == 1)), what, cause);
+}
+
 int tl__dump_verify_text(struct tl_page *out, const struct tl_dump_verify *verify)
 {
+    static const char *const words[] = {"good", "INCOMPLETE", "NOT GOOD"};
     struct pass p = {.verify = verify, .fn = put_fault, .ctx = out};
+    int code;
 
     check_all(&p);
+    code = verdict(&p);
+    each_loss(&p, put_loss, out);
     tl__put_format(out,
                    "%s: %s: %" PRIu64 " records, %" PRIu64 " payloads of %" PRIu64 " bytes; %" PRIu64
                    " hashes checked, %" PRIu64 " payloads without one; %" PRIu64 " faults\n",
-                   verify->dir, p.result.faults == 0 ? "good" : "NOT GOOD", p.result.records, p.result.payloads,
-                   p.result.payload_bytes, p.result.hashed, p.result.unhashed, p.result.faults);
-    return out->error != 0 ? out->error : p.result.faults == 0 ? 0 : TL_ECORRUPT;
+                   verify->dir,
+                   words[code == 0          ? 0
+                         : code == TL_ELOST ? 1
+                                            : 2],
+                   p.result.records, p.result.payloads, p.result.payload_bytes, p.result.hashed, p.result.unhashed,
+                   p.result.faults);
+    return out->error != 0 ? out->error : code;
 }
 
 /* ---- JSON ---- */
@@ -169,6 +282,20 @@ static void json_fault(void *ctx, uint64_t index, const struct tl_dump_record *r
     tl__json_object_end(json);
 }
 
+static void json_loss(void *ctx, const char *what, const char *cause, uint64_t count)
+{
+    struct tl_json *json = ctx;
+
+    tl__json_object_begin(json, TL_JSON_LINE);
+    tl__json_key(json, "what");
+    tl__json_string(json, what);
+    tl__json_key(json, "cause");
+    tl__json_string(json, cause);
+    tl__json_key(json, "count");
+    tl__json_u64(json, count);
+    tl__json_object_end(json);
+}
+
 int tl__dump_verify_json(struct tl_json *json, const struct tl_dump_verify *verify)
 {
     struct pass p = {.verify = verify, .fn = json_fault, .ctx = json};
@@ -180,21 +307,30 @@ int tl__dump_verify_json(struct tl_json *json, const struct tl_dump_verify *veri
     tl__json_array_begin(json, TL_JSON_BLOCK);
     check_all(&p);
     tl__json_array_end(json);
+    tl__json_key(json, "lost");
+    tl__json_array_begin(json, TL_JSON_BLOCK);
+    each_loss(&p, json_loss, json);
+    tl__json_array_end(json);
 
     const struct {
         const char *key;
         uint64_t value;
-    } counts[] = {
-        {"records", p.result.records}, {"payloads", p.result.payloads}, {"payload_bytes", p.result.payload_bytes},
-        {"hashed", p.result.hashed},   {"unhashed", p.result.unhashed}, {"fault_count", p.result.faults}};
+    } counts[] = {{"records", p.result.records},
+                  {"payloads", p.result.payloads},
+                  {"payload_bytes", p.result.payload_bytes},
+                  {"hashed", p.result.hashed},
+                  {"unhashed", p.result.unhashed},
+                  {"fault_count", p.result.faults},
+                  {"lost_payloads", p.result.lost_total},
+                  {"lost_records", p.result.dropped}};
 
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         tl__json_key(json, counts[i].key);
         tl__json_u64(json, counts[i].value);
     }
     tl__json_key(json, "good");
-    tl__json_bool(json, p.result.faults == 0);
+    tl__json_bool(json, verdict(&p) == 0);
     tl__json_object_end(json);
     tl__json_newline(json);
-    return json->error != 0 ? json->error : p.result.faults == 0 ? 0 : TL_ECORRUPT;
+    return json->error != 0 ? json->error : verdict(&p);
 }

@@ -6,19 +6,23 @@
 #include <tasklens/recording.h>
 
 #include "analysis/dump_payload.h"
+#include "artifact/dfx_meta.h"
 #include "base/json.h"
 
 struct tl_dump_verify {
     const struct tl_recording *recording;
     const char *dir;
-    tl_dump_progress progress; /* NULL: none */
+    const struct tl_meta *meta; /* of the run, which tells why records are missing; NULL: not known */
+    tl_dump_progress progress;  /* NULL: none */
     void *progress_ctx;
 };
 
-/* Reads every payload and writes a line a fault and a last line with the counts. 0: whole. TL_ECORRUPT: not. Else what
- * could not be written. */
+/* Reads every payload and writes a line a fault, a line a cause of loss and a last line with the counts. 0: whole.
+ * TL_ECORRUPT: at fault. TL_ELOST: what is there is right, and some of what was due is not there. Else what could not
+ * be written. */
 int tl__dump_verify_text(struct tl_page *out, const struct tl_dump_verify *verify);
-/* {"dir", "good", counts, "faults": [{"index", "task_id", "stage", "role", "arg_index", "fault"}]} */
+/* {"dir", "good", counts, "faults": [{"index", "task_id", "stage", "role", "arg_index", "fault"}],
+ *  "lost": [{"what": "payloads" or "records", "cause", "count"}]} */
 int tl__dump_verify_json(struct tl_json *json, const struct tl_dump_verify *verify);
 
 #endif

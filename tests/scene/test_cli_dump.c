@@ -180,10 +180,26 @@ static void verify_finds_each_fault(void **state)
     char *bin;
 
     (void)state;
-    expect(0, "dump --verify run");
+    expect(4, "dump --verify run"); /* it has losses, and no fault */
     golden_is(output, "dump/verify.txt");
-    expect(0, "dump --verify --json run");
+    expect(4, "dump --verify --json run");
     golden_is(output, "dump/verify.json");
+    fixture_everything(&f);
+    fixture_save(&f, "told");
+    fixture_write_text("told/dfx_meta.json",
+                       "{\"version\": 1, \"status\": \"ok\", \"streams\": [{\"name\": \"args_dump\", "
+                       "\"dropped\": {\"disk\": 1, \"host_dead\": 1}}]}");
+    expect(4, "dump --verify told");
+    golden_is(output, "dump/verify_told.txt");
+    f.dropped = 0;
+    fixture_save(&f, "lossy");
+    expect(4, "dump --verify lossy");
+    assert_null(strstr(output, " records: "));
+    for (unsigned i = 0; i < 19; i++)
+        f.records[i].flags &= (uint16_t)~TL_ARG_LOST;
+    fixture_save(&f, "full");
+    expect(0, "dump --verify full"); /* a cut payload, and one without a name for its dtype, are not lost */
+    assert_non_null(strstr(output, "full/args_dump: good: 19 records"));
 
     bin = fixture_read("run/args_dump/args.bin", &n);
     fixture_everything(&f);

@@ -140,9 +140,11 @@ static void a_full_disk(void **state)
     (void)snprintf(
         command, sizeof(command),
         "mkdir -p '%s/disk' && unshare -rm sh -c \"mount -t tmpfs -o size=6m none '%s/disk' && cd '%s/disk' && "
-        "'%s/tasklens' run vector_add --set elements=1048576 --set tiles=64 --dump-args 2 --out rec\" "
+        "'%s/tasklens' run vector_add --set elements=1048576 --set tiles=64 --dump-args 2 --out rec; "
+        "code=\\$?; '%s/tasklens' dump rec --verify >'%s/verified'; test \\$? = 4 && exit \\$code\" "
         ">'%s/out' 2>'%s/err'",
-        fixture_dir, fixture_dir, fixture_dir, TL_TEST_BINARY_DIR, fixture_dir, fixture_dir);
+        fixture_dir, fixture_dir, fixture_dir, TL_TEST_BINARY_DIR, TL_TEST_BINARY_DIR, fixture_dir, fixture_dir,
+        fixture_dir);
     status = system(command);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 4);

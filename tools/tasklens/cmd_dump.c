@@ -122,7 +122,8 @@ static int parse(struct dump *d, int argc, char **argv)
         {.name = "verify",
          .kind = TL_OPT_FLAG,
          .target = &d->verify,
-         .help = "check every payload's hash, bounds and size, the counts and the order;\nexit code 4 if one is wrong"},
+         .help = "check every payload's hash, bounds and size, the counts and the order;\nexit code 4 if one is wrong, "
+                 "or something was lost"},
         {.name = "no-values", .kind = TL_OPT_FLAG, .target = &d->no_values, .help = "list without reading any payload"},
     };
     const struct tl_opts opts = {
@@ -165,7 +166,7 @@ static int json_to_file(void *ctx, const void *bytes, size_t n)
     return to_file(ctx, bytes, n);
 }
 
-/* One line for a failed answer. Corruption is no such thing: the answer has said so. */
+/* One line for a failed answer. Corruption and loss are no such thing: the answer has said so. */
 static int report(const struct dump *d, int code, const struct tl_error *error)
 {
     int written = tl__cmd_finish(NAME);
@@ -174,7 +175,7 @@ static int report(const struct dump *d, int code, const struct tl_error *error)
         return written;
     if (code == 0)
         return TL_EXIT_OK;
-    if (code == TL_ECORRUPT)
+    if (code == TL_ECORRUPT || code == TL_ELOST)
         return TL_EXIT_INCOMPLETE;
     if (error->msg[0] == 0)
         return tl__cmd_fail(NAME, "%s: %s", d->found.path, tl_strerror(code));
@@ -186,8 +187,12 @@ static int report(const struct dump *d, int code, const struct tl_error *error)
 static int verify(struct dump *d)
 {
     struct tl_progress progress = TL_PROGRESS_INIT("verify");
-    struct tl_dump_verify v = {
-        .recording = d->recording, .dir = d->found.path, .progress = tl__progress_bytes, .progress_ctx = &progress};
+    struct tl_meta *meta = tl__found_meta(&d->found);
+    struct tl_dump_verify v = {.recording = d->recording,
+                               .dir = d->found.path,
+                               .meta = meta,
+                               .progress = tl__progress_bytes,
+                               .progress_ctx = &progress};
     struct tl_error error = {0};
     struct tl_page page;
     struct tl_json json;
@@ -204,6 +209,7 @@ static int verify(struct dump *d)
         tl__page_fini(&page);
     }
     tl__progress_end(&progress);
+    free(meta);
     return report(d, end != 0 ? end : code, &error);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "artifact/dfx_meta.h"
 #include "artifact/journal.h"
 #include "cmd.h"
 #include "rank_leaves.h"
@@ -274,6 +275,23 @@ int tl__find_recording(const char *command, const char *word, const struct tl_ar
     free(s.journal);
     free(parent);
     return code;
+}
+
+struct tl_meta *tl__found_meta(const struct tl_found *found)
+{
+    struct tl_meta *meta = calloc(1, sizeof(*meta));
+    char *dir = join(found->path, "..");
+    bool there = false;
+    struct stat st;
+
+    /* In the run's directory, which args_dump/ and scope_stats/ lie in. */
+    if (meta != NULL && dir != NULL)
+        there = tl__meta_read(has_file(found->path, TL_META_NAME, &st) ? found->path : dir, meta, NULL) == 0;
+    free(dir);
+    if (there)
+        return meta;
+    free(meta);
+    return NULL;
 }
 
 bool tl__found_mention_ranks(const char *command, const struct tl_found *found)

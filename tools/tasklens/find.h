@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tl_meta; /* artifact/dfx_meta.h */
+
 /* Of a tree of ranks, which dispatch; -1: whichever. */
 struct tl_rank_pick {
     int64_t rank, dispatch;
@@ -54,6 +56,9 @@ void tl__found_mention(const char *command, const struct tl_found *found);
 void tl__found_mention_newer(const char *command, const struct tl_found *found);
 /* The same in a tree of ranks only: a table of its dispatches. False, and nothing is said: it is none. */
 bool tl__found_mention_ranks(const char *command, const struct tl_found *found);
+/* What the run's dfx_meta.json says: the caller's to free. NULL: there is none, as beside foreign recordings, or it
+ * cannot be read, or no memory. */
+struct tl_meta *tl__found_meta(const struct tl_found *found);
 /* Whether the run that records, or recovers, into `dir` is still at it. */
 bool tl__run_lives(const char *dir);
 void tl__found_fini(struct tl_found *found);
