@@ -191,6 +191,16 @@ static void verify_finds_each_fault(void **state)
                        "\"dropped\": {\"disk\": 1, \"host_dead\": 1}}]}");
     expect(4, "dump --verify told");
     golden_is(output, "dump/verify_told.txt");
+    expect(0, "dump told");
+    assert_string_equal(message, ""); /* its run ended well */
+    fixture_write_text("told/dfx_meta.json", "{\"version\": 1, \"status\": \"TL_EHANG\"}");
+    expect(0, "dump told");
+    assert_string_equal(message, "tasklens dump: told/args_dump is of a run that failed: the device made no progress "
+                                 "(TL_EHANG)\n");
+    fixture_write_text("told/dfx_meta.json", "{\"version\": 1, ");
+    expect(0, "dump told");
+    assert_non_null(
+        strstr(message, "tasklens dump: how the run ended is not known: told/args_dump/../dfx_meta.json: "));
     f.dropped = 0;
     fixture_save(&f, "lossy");
     expect(4, "dump --verify lossy");

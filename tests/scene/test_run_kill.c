@@ -90,6 +90,17 @@ static void expect_values(const char *out)
     tl_recording_close(recording);
 }
 
+/* Each answer is one line, or a report that ends with the directory. */
+static void expect_line(int code, const char *words, const char *part)
+{
+    const char *end;
+
+    expect(code, words);
+    end = strchr(message, '\n');
+    if (end == NULL || end[1] != '\0' || strstr(message, part) == NULL)
+        fail_msg("tasklens %s: \"%s\" is not one line that says \"%s\"", words, message, part);
+}
+
 static void kill_and_recover(const char *mode, const char *transport)
 {
     char out[40], words[200];
@@ -104,6 +115,7 @@ static void kill_and_recover(const char *mode, const char *transport)
     assert_int_equal(size_of(out, "run.journal"), -1);
     (void)snprintf(words, sizeof(words), "dump --verify %s", out);
     expect(0, words);
+    expect_line(0, words, "is of a run that was cut short");
     expect_values(out);
     if (fixture_shared("tools/manifest.py") != NULL && system("command -v python3 >/dev/null") == 0) {
         char command[1400];
@@ -130,17 +142,6 @@ static void thread_mapped(void **state)
 {
     (void)state;
     kill_and_recover("thread", "mapped");
-}
-
-/* Each answer is one line, or a report that ends with the directory. */
-static void expect_line(int code, const char *words, const char *part)
-{
-    const char *end;
-
-    expect(code, words);
-    end = strchr(message, '\n');
-    if (end == NULL || end[1] != '\0' || strstr(message, part) == NULL)
-        fail_msg("tasklens %s: \"%s\" is not one line that says \"%s\"", words, message, part);
 }
 
 static void without_a_journal_there_is_nothing_to_recover(void **state)

@@ -220,6 +220,8 @@ static void what_a_killed_host_leaves(void **state)
     assert_int_equal(access(fixture_path("host/scope_stats/scope_stats.jsonl"), F_OK), -1);
     expect(0, "recover host");
     assert_non_null(strstr(output, "\nnext       tasklens dump host\n           tasklens scope host\nhost\n"));
+    expect(0, "scope host");
+    assert_non_null(strstr(message, "tasklens scope: host/scope_stats is of a run that was cut short"));
     begins_are_there("host");
 }
 

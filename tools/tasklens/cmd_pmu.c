@@ -72,6 +72,7 @@ static void mention(const struct tl_found *found)
     tl__found_mention_newer(NAME, found);
     if (found->other_count > 0 && !tl__found_mention_ranks(NAME, found))
         fprintf(stderr, "tasklens pmu: opening the newest, %s, of %zu here\n", found->path, found->other_count + 1);
+    tl__found_mention_end(NAME, found);
 }
 
 /* The rows must be there; what explains them may be missing, and what is wrong with it is told. */

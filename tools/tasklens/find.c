@@ -277,21 +277,61 @@ int tl__find_recording(const char *command, const char *word, const struct tl_ar
     return code;
 }
 
-struct tl_meta *tl__found_meta(const struct tl_found *found)
+/* What the error of that name means. */
+static const char *error_text(const char *name)
+{
+#define SAME_NAME(error, value, text)                                                                                  \
+    if (strcmp(name, #error) == 0)                                                                                     \
+        return text;
+    TL_ERROR_LIST(SAME_NAME)
+#undef SAME_NAME
+    return "it did not end well";
+}
+
+/* The run's dfx_meta.json, in its directory, which args_dump/ and scope_stats/ lie in. NULL: out of memory, or, with
+ * *reterr, why not; an empty message: there is none. */
+static struct tl_meta *read_meta(const struct tl_found *found, struct tl_error *reterr)
 {
     struct tl_meta *meta = calloc(1, sizeof(*meta));
     char *dir = join(found->path, "..");
-    bool there = false;
+    int code = TL_ENOMEM;
     struct stat st;
 
-    /* In the run's directory, which args_dump/ and scope_stats/ lie in. */
+    reterr->msg[0] = '\0';
     if (meta != NULL && dir != NULL)
-        there = tl__meta_read(has_file(found->path, TL_META_NAME, &st) ? found->path : dir, meta, NULL) == 0;
+        code = tl__meta_read(has_file(found->path, TL_META_NAME, &st) ? found->path : dir, meta, reterr);
+    if (code == TL_ENOENT)
+        reterr->msg[0] = '\0';
     free(dir);
-    if (there)
+    if (code == 0)
         return meta;
     free(meta);
     return NULL;
+}
+
+struct tl_meta *tl__found_meta(const struct tl_found *found)
+{
+    struct tl_error error;
+
+    return read_meta(found, &error);
+}
+
+void tl__found_mention_end(const char *command, const struct tl_found *found)
+{
+    struct tl_error error;
+    struct tl_meta *meta = read_meta(found, &error);
+
+    if (meta == NULL && error.msg[0] != '\0')
+        fprintf(stderr, "tasklens %s: how the run ended is not known: %s\n", command, error.msg);
+    if (meta != NULL && strcmp(meta->status, TL_META_RECOVERED) == 0)
+        fprintf(stderr,
+                "tasklens %s: %s is of a run that was cut short, as far as it had reached the host and "
+                "`tasklens recover` found it\n",
+                command, found->path);
+    else if (meta != NULL && meta->status[0] != '\0' && strcmp(meta->status, "ok") != 0)
+        fprintf(stderr, "tasklens %s: %s is of a run that failed: %s (%s)\n", command, found->path,
+                error_text(meta->status), meta->status);
+    free(meta);
 }
 
 bool tl__found_mention_ranks(const char *command, const struct tl_found *found)
@@ -329,11 +369,10 @@ void tl__found_mention_newer(const char *command, const struct tl_found *found)
                 found->cut_short, found->cut_short);
 }
 
-void tl__found_mention(const char *command, const struct tl_found *found)
+static void mention_others(const char *command, const struct tl_found *found)
 {
     const size_t shown = 20;
 
-    tl__found_mention_newer(command, found);
     if (found->other_count == 0 || tl__found_mention_ranks(command, found))
         return;
     fprintf(stderr, "tasklens %s: opening the newest, %s; also here:", command, found->path);
@@ -342,6 +381,13 @@ void tl__found_mention(const char *command, const struct tl_found *found)
     if (found->other_count > shown)
         fprintf(stderr, " and %zu more", found->other_count - shown);
     fprintf(stderr, "\n");
+}
+
+void tl__found_mention(const char *command, const struct tl_found *found)
+{
+    tl__found_mention_newer(command, found);
+    mention_others(command, found);
+    tl__found_mention_end(command, found);
 }
 
 void tl__found_fini(struct tl_found *found)

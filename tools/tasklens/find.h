@@ -50,10 +50,13 @@ struct tl_found {
 /* 0, or the exit code after one line on stderr in the name of `command`. End with tl__found_fini. */
 int tl__find_recording(const char *command, const char *word, const struct tl_artifact *what,
                        struct tl_found *ret_found);
-/* Says on stderr, in the name of `command`, what else could have been meant: others beside it, a run cut short. */
+/* Says on stderr, in the name of `command`, what else could have been meant: others beside it, a run cut short; and
+ * that the run it is of did not end well. */
 void tl__found_mention(const char *command, const struct tl_found *found);
 /* Of that only a run cut short, or one that still goes on. */
 void tl__found_mention_newer(const char *command, const struct tl_found *found);
+/* Of the run that it is of only, and how that ended, where it did not end well. */
+void tl__found_mention_end(const char *command, const struct tl_found *found);
 /* The same in a tree of ranks only: a table of its dispatches. False, and nothing is said: it is none. */
 bool tl__found_mention_ranks(const char *command, const struct tl_found *found);
 /* What the run's dfx_meta.json says: the caller's to free. NULL: there is none, as beside foreign recordings, or it
