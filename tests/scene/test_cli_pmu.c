@@ -119,6 +119,31 @@ static void messages(void **state)
     refuses("pmu bad", "pmu_meta.json");
 }
 
+/* Cut at a line's end the file is well-formed: only the run knows how many rows there were. */
+static void a_cut_file(void **state)
+{
+    char command[1200];
+
+    (void)state;
+    (void)snprintf(command, sizeof(command),
+                   "cd '%s' && mkdir cut && cp run/pmu_meta.json cut && head -n 91 run/pmu.csv >cut/pmu.csv",
+                   fixture_dir);
+    assert_int_equal(system(command), 0);
+    expect(0, "pmu cut");
+    assert_string_equal(message, "tasklens pmu: cut/pmu.csv has 90 rows of the 120 that were collected: the rest was "
+                                 "cut off, and the figures are of what is there\n");
+    assert_int_equal(unlink(fixture_path("cut/pmu_meta.json")), 0);
+    expect(0, "pmu cut");
+    assert_string_equal(message, "");
+    fixture_write_text("cut/dfx_meta.json", "{\"version\": 1, \"streams\": [{\"name\": \"args_dump\", \"collected\": "
+                                            "500}, {\"name\": \"pmu\", \"collected\": 91}]}");
+    expect(0, "pmu cut");
+    assert_non_null(strstr(message, "90 rows of the 91"));
+    fixture_write_text("cut/dfx_meta.json", "{\"version\": 1, \"streams\": [{\"name\": \"pmu\", \"collected\": 90}]}");
+    expect(0, "pmu cut");
+    assert_string_equal(message, "");
+}
+
 static void files_of_others(void **state)
 {
     static const char *const names[] = {"tmr-a2a3sim-vector", "tmr-a2a3sim-mix", "hbg-a2a3sim-edge-sources"};
@@ -145,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(views),
         cmocka_unit_test(messages),
+        cmocka_unit_test(a_cut_file),
         cmocka_unit_test(files_of_others),
     };
 

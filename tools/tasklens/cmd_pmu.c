@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tasklens/error.h>
 
 #include "analysis/pmu_view.h"
+#include "artifact/dfx_meta.h"
 #include "cmd.h"
 #include "find.h"
 #include "opts.h"
@@ -75,6 +77,23 @@ static void mention(const struct tl_found *found)
     tl__found_mention_end(NAME, found);
 }
 
+/* Rows that were collected, as the run says in two places, and are not in the file: somebody cut it. */
+static void mention_missing(const struct pmu *p)
+{
+    struct tl_meta *meta = tl__found_meta(&p->found);
+    uint64_t collected = p->has_meta ? p->meta.records : 0;
+
+    for (uint32_t i = 0; meta != NULL && i < meta->stream_count; i++)
+        if (strcmp(meta->streams[i].name, "pmu") == 0 && meta->streams[i].collected > collected)
+            collected = meta->streams[i].collected;
+    free(meta);
+    if (p->rows.n_rows < collected)
+        fprintf(stderr,
+                "tasklens pmu: %s/" TL_PMU_NAME " has %llu rows of the %llu that were collected: the rest was cut off, "
+                "and the figures are of what is there\n",
+                p->found.path, (unsigned long long)p->rows.n_rows, (unsigned long long)collected);
+}
+
 /* The rows must be there; what explains them may be missing, and what is wrong with it is told. */
 static int open_all(struct pmu *p)
 {
@@ -94,6 +113,7 @@ static int open_all(struct pmu *p)
     if (code != 0 && code != TL_ENOENT)
         fprintf(stderr, "tasklens pmu: kernels are shown by number: %s\n", error.msg);
     p->has_names = code == 0;
+    mention_missing(p);
     return 0;
 }
 
