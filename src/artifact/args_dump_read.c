@@ -10,6 +10,7 @@
 
 #include "artifact/args_dump.h"
 #include "artifact/dump_parse.h"
+#include "artifact/open.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -84,7 +85,7 @@ static void open_bin(struct tl_dump_reader *reader, const char *dir)
     void *map;
 
     (void)snprintf(path, sizeof(path), "%s/%s", dir, reader->summary.bin_file);
-    reader->bin_fd = open(path, O_RDONLY | O_CLOEXEC);
+    reader->bin_fd = tl__open_to_read(path);
     if (reader->bin_fd < 0 || fstat(reader->bin_fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         reader->bin_errno = reader->bin_fd < 0 ? errno : EINVAL;
         return;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "artifact/journal_format.h"
+#include "artifact/open.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -94,7 +95,7 @@ int tl__journal_open_memory(const void *image, size_t size, const char *name, st
 
 int tl__journal_open(const char *path, struct tl_journal_reader **ret_reader, struct tl_error *reterr)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0, code;
+    int fd = tl__open_to_read(path), err = 0, code;
     struct stat st;
     void *map = NULL;
 
@@ -121,7 +122,7 @@ int tl__journal_open(const char *path, struct tl_journal_reader **ret_reader, st
 bool tl__journal_unborn(const char *path)
 {
     char start[sizeof(struct tl_journal_header)], magic[sizeof(TL_JOURNAL_MAGIC) - 1];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = tl__open_to_read(path);
     ssize_t n = -1;
 
     if (fd < 0)
@@ -135,7 +136,7 @@ bool tl__journal_unborn(const char *path)
 
 bool tl__journal_lives(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = tl__open_to_read(path);
     bool lives;
 
     if (fd < 0)

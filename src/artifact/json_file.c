@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "artifact/open.h"
 #include "base/env.h"
 #include "base/error.h"
 
@@ -32,7 +33,7 @@ static int feed_file(struct tl_tape *tape, int fd, const char *path, void *chunk
 
 int tl__json_file_read(const char *path, const struct tl_tape_spec *spec, struct tl_error *reterr)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), code;
+    int fd = tl__open_to_read(path), code;
     struct tl_tape *tape;
     void *chunk;
 

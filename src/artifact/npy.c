@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "artifact/file_out.h"
+#include "artifact/open.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/number.h"
@@ -337,7 +338,7 @@ static int open_npy(const char *path, int *ret_fd, uint64_t *ret_offset, struct 
     struct stat st;
     uint64_t size, head;
     char *header = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC), code;
+    int fd = tl__open_to_read(path), code;
 
     *ret_fd = -1;
     if (fd < 0)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "artifact/file_out.h"
+#include "artifact/open.h"
 #include "artifact/pmu_words.h"
 #include "base/env.h"
 #include "base/error.h"
@@ -120,7 +121,7 @@ static int read_all(int fd, char *text, size_t bytes)
 
 int tl__pmu_read(const char *path, struct tl_pmu *ret_pmu, struct tl_error *reterr)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), err = errno, code;
+    int fd = tl__open_to_read(path), err = errno, code;
     struct stat st;
     char *text;
 

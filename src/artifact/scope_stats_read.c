@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "artifact/open.h"
 #include "base/error.h"
 #include "base/json_tape.h"
 
@@ -219,7 +220,7 @@ int tl__scope_stats_parse(const void *text, size_t bytes, const char *name, stru
 
 int tl__scope_stats_read(const char *path, struct tl_scope_stats *ret_stats, struct tl_error *reterr)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), err = errno, code;
+    int fd = tl__open_to_read(path), err = errno, code;
     struct stat st;
     void *map = NULL;
 

@@ -14,6 +14,7 @@
 #include "artifact/args_dump.h"
 #include "artifact/dfx_meta.h"
 #include "artifact/journal.h"
+#include "artifact/open.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "collect/engine_impl.h"
@@ -293,7 +294,7 @@ static int recover_journal(const char *dir, const char *path, struct tl_recover_
 /* The journal's descriptor with its lock, which the run holds while it lives, and a recovery while it works. */
 static int lock_journal(const char *path, struct tl_error *reterr)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = tl__open_to_read(path);
 
     if (fd < 0)
         return tl__fail(reterr, tl__code_of_errno(errno), "%s: cannot open: %s", path, strerror(errno));

@@ -161,6 +161,7 @@ static void npy_files(void **state)
         {2, "vector_add --set elements=8 --arg other=good.npy", "no input \"other\"; it has x, y, bias"},
         {2, "vector_add --set elements=8 --arg z=good.npy", "is an output"},
         {2, "vector_add --set elements=8 --arg x=text.npy", "text.npy"},
+        {2, "vector_add --set elements=8 --arg x=fifo", "fifo: not a regular file"}, /* and nobody waits for a writer */
         {2, "vector_add --set elements=8 --arg x=dtype.npy", "dtype.npy"},
         {2, "vector_add --set elements=8 --arg x=shape.npy", "shape.npy"},
         {2, "vector_add --set elements=8 --arg x=order.npy", "order.npy"},
@@ -168,6 +169,7 @@ static void npy_files(void **state)
     };
 
     (void)state;
+    assert_int_equal(mkfifo(fixture_path("fifo"), 0600), 0);
     fixture_write_text("text.npy", "text\n");
     write_npy("good.npy", "<f4", "False", "8,", 32);
     write_npy("dtype.npy", "<i4", "False", "8,", 32);

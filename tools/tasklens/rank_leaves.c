@@ -182,6 +182,8 @@ static void put_row(void *ctx, uint64_t number, struct tl_row *row)
     const struct tl_rank_leaf *leaf = &l->list[number];
     struct tl_meta *meta = calloc(1, sizeof(*meta));
     bool ended = meta != NULL && tl__meta_read(leaf->path, meta, NULL) == 0, first = true;
+    /* Of a run whose host was killed nobody knows how far and how long. */
+    bool counted = ended && strcmp(meta->status, TL_META_RECOVERED) != 0;
 
     tl__put_u64(&row->text, leaf->rank);
     tl__cell_end(row);
@@ -189,10 +191,10 @@ static void put_row(void *ctx, uint64_t number, struct tl_row *row)
     tl__cell_end(row);
     tl__put_str(&row->text, leaf->has_program ? leaf->program.program : ended ? meta->program : "?");
     tl__cell_end(row);
-    if (ended)
+    if (counted)
         tl__put_u64(&row->text, meta->tasks);
     tl__cell_end(row);
-    if (ended)
+    if (counted)
         tl__put_format(&row->text, "%.3f ms", (double)meta->wall_ns / 1e6);
     tl__cell_end(row);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
