@@ -75,6 +75,8 @@ static void programs(void **state)
         {2, "absent.c", "absent.c: No such file"},
         {2, "./text.so", "not a program"},
         {2, "./empty.so", "not a program"},
+        {2, "kernels.cpp", "kernels.cpp is neither C (NAME.c) nor a shared object"},
+        {2, "./kernels.cpp", "kernels.cpp is neither C (NAME.c) nor a shared object"},
         {2, "no_function", "kernel empty has no function"},
         {2, "duplicate_func_id", "same func_id 3"},
         {2, "scalar_before_tensor", "SCALAR before a tensor"},
@@ -83,6 +85,7 @@ static void programs(void **state)
     (void)state;
     fixture_write_text("text.so", "no program\n");
     fixture_write_text("empty.so", "");
+    fixture_write_text("kernels.cpp", "int x;\n");
     ROWS(rows);
 }
 

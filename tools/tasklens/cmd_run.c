@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -43,6 +44,24 @@ static bool ends_with(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
+/* A file that is there and is no shared object, whatever it is called. */
+static bool is_other_file(const char *path)
+{
+    char magic[4] = "";
+    struct stat st;
+    size_t n;
+    FILE *f;
+
+    if (ends_with(path, ".so") || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    f = fopen(path, "rbe");
+    if (f == NULL)
+        return false;
+    n = fread(magic, 1, sizeof(magic), f);
+    (void)fclose(f);
+    return n != sizeof(magic) || memcmp(magic, "\177ELF", sizeof(magic)) != 0;
+}
+
 /* PROGRAM to a shared object. Exit code, 0 to go on. */
 static int find_program(struct tl_run_session *s)
 {
@@ -53,6 +72,8 @@ static int find_program(struct tl_run_session *s)
     if (ends_with(program, ".c")) {
         rc = tl__compile(program, s->path, sizeof(s->path), &s->compile_lock, &err);
         s->compiled = rc == 0;
+    } else if (is_other_file(program)) {
+        return tl__cmd_fail(COMMAND, "%s is neither C (NAME.c) nor a shared object made of it (NAME.so)", program);
     } else if (strchr(program, '/') != NULL || ends_with(program, ".so")) {
         if ((size_t)snprintf(s->path, sizeof(s->path), "%s", program) >= sizeof(s->path))
             return tl__cmd_fail(COMMAND, "the path of the program is too long");
