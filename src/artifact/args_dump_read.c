@@ -187,8 +187,9 @@ static int payload_in_file(const struct tl_dump_reader *reader, const struct tl_
                         strerror(reader->bin_errno));
     if (record->bin_offset > s->bin_bytes || record->bin_size > s->bin_bytes - record->bin_offset)
         return tl__fail(reterr, TL_ERANGE,
-                        "%s: payload of task 0x%016llx arg %u at bytes %llu+%llu reaches past the end of %s (%llu)",
-                        reader->name, (unsigned long long)record->task_id, record->arg_index,
+                        "%s: payload of task r%llut%llu arg %u at bytes %llu+%llu reaches past the end of %s (%llu)",
+                        reader->name, (unsigned long long)(record->task_id >> 32),
+                        (unsigned long long)(record->task_id & UINT32_MAX), record->arg_index,
                         (unsigned long long)record->bin_offset, (unsigned long long)record->bin_size, s->bin_file,
                         (unsigned long long)s->bin_bytes);
     return 0;

@@ -40,7 +40,7 @@ static const char *core_name(enum tl_core core)
 /* Resolves the kernels of a task, or fails the run with a line that says what is wrong. */
 static bool resolve(struct tl_orch *o, const struct tl_subtasks *subtasks, const struct tl_kernel_ref **refs)
 {
-    char text[256];
+    char text[256], name[40];
 
     for (unsigned k = 0; k < TL_KIND_COUNT; k++) {
         enum tl_core want = k == TL_KIND_AIC ? TL_AIC : TL_AIV;
@@ -52,12 +52,11 @@ static bool resolve(struct tl_orch *o, const struct tl_subtasks *subtasks, const
         if (refs[k] != NULL && refs[k]->kernel->core == want)
             continue;
         if (refs[k] == NULL)
-            (void)snprintf(text, sizeof(text),
-                           "task %llu: the program has no kernel with func_id %d; add it to its table",
-                           (unsigned long long)o->submitted, subtasks->func[k]);
+            (void)snprintf(text, sizeof(text), "%s: the program has no kernel with func_id %d; add it to its table",
+                           tl__graph_task_name(o->graph, name), subtasks->func[k]);
         else
-            (void)snprintf(text, sizeof(text), "task %llu: kernel \"%s\" runs on %s and was submitted to %s",
-                           (unsigned long long)o->submitted, refs[k]->kernel->name, core_name(refs[k]->kernel->core),
+            (void)snprintf(text, sizeof(text), "%s: kernel \"%s\" runs on %s and was submitted to %s",
+                           tl__graph_task_name(o->graph, name), refs[k]->kernel->name, core_name(refs[k]->kernel->core),
                            core_name(want));
         orch_fail(o, TL_EGRAPH, text);
         return false;

@@ -171,6 +171,8 @@ uint32_t tl__graph_depth(const struct tl_graph *g);
 const struct tl_scope_info *tl__graph_scope_at(const struct tl_graph *g, uint32_t depth);
 /* Scopes that have begun so far. */
 uint32_t tl__graph_scopes(const struct tl_graph *g);
+/* "task r0t5": the one that a plan would make now. `buf` holds at least 40 bytes; returned. */
+const char *tl__graph_task_name(const struct tl_graph *g, char *buf);
 
 /*
  * Plans one task. 0: *plan is set, the allocated tensors are written to their lvalues, later plans depend on this one.

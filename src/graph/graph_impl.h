@@ -98,8 +98,6 @@ int tl__graph_validate(struct tl_graph *g, const struct tl_task_args *args, cons
 /* Output `index`, to be allocated: contiguous, known dtype, rank within limits. */
 int tl__graph_check_fresh(const struct tl_graph *g, const struct tl_tensor *t, uint32_t index,
                           struct tl_extent *ret_extent, struct tl_error *reterr);
-/* "task r0t5": the task that is being planned. `buf` holds at least 40 bytes; returned. */
-const char *tl__graph_task_name(const struct tl_graph *g, char *buf);
 /* Starts a message about it: fails with TL_EGRAPH. */
 int tl__graph_refuse(const struct tl_graph *g, struct tl_error *reterr, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

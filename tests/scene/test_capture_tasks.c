@@ -239,10 +239,10 @@ static void signatures_that_do_not_fit(void **state)
             capture_payload(&c, capture_get(&c, task[i], TL_STAGE_AFTER, 1), TL_ROLE_INOUT, y, sizeof(y));
             capture_scalar(&c, task[i], i < 2 ? 2 : 4, TL_INT32, 4); /* after all tensors, recorded or not */
         }
-        (void)snprintf(first, sizeof(first), "task 0x%016llx, argument 1: submitted with another direction",
-                       (unsigned long long)task[0]);
+        (void)snprintf(first, sizeof(first), "task r%ut%u, argument 1: submitted with another direction",
+                       (unsigned)(task[0] >> 32), (unsigned)task[0]);
         assert_int_equal(capture_logged(first), 1);
-        (void)snprintf(first, sizeof(first), "task 0x%016llx has 4 tensors", (unsigned long long)task[2]);
+        (void)snprintf(first, sizeof(first), "task r%ut%u has 4 tensors", (unsigned)(task[2] >> 32), (unsigned)task[2]);
         assert_int_equal(capture_logged(first), 1);
         assert_int_equal(capture_logged(""), 2); /* each once a run */
         capture_end(&c);

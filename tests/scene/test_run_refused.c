@@ -123,8 +123,8 @@ static void graphs(void **state)
     static const struct row rows[] = {
         {2, "bad_overlap", "overlaps"},
         {2, "past_buffer", "reaches past its buffer"},
-        {2, "bad_args --case unknown_kernel", ""},
-        {2, "bad_args --case wrong_core", ""},
+        {2, "bad_args --case unknown_kernel", "task r0t1: the program has no kernel with func_id 77"},
+        {2, "bad_args --case wrong_core", "task r0t1: kernel "},
         {2, "bad_args --case empty_mix", ""},
         {2, "bad_args --case many_tensors", "tensors"},
         {2, "bad_args --case many_scalars", "scalars"},
