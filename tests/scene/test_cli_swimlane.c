@@ -140,8 +140,33 @@ static void without_the_other_files(void **state)
     expect(0, "swimlane two");
     says("note      kernels are func_<id>: ");
     says("; --names FILE picks one\n");
+    assert_non_null(strstr(message, "tasklens swimlane: without kernel names: "));
     expect(0, "swimlane two --names two/name_map_other.json");
     checked("two/merged_swimlane.json", "--count 'name:other(r0t0)=2'");
+}
+
+/* Names are a help: a damaged file of them is told, by this command as by the others, and the trace is made. */
+static void damaged_names_are_no_end(void **state)
+{
+    static const char *const others[] = {"sched", "critical-path", "deps"};
+    char words[60];
+
+    (void)state;
+    world_everything(&w);
+    world_save(&w, "names");
+    fixture_write_text("names/name_map_default.json", "{\"level\": 2, \"callable");
+    expect(0, "swimlane names");
+    says("note      kernels are func_<id>: ");
+    says("; --names FILE gives one\n");
+    assert_non_null(strstr(message, "tasklens swimlane: without kernel names: "));
+    assert_non_null(strstr(message, "name_map_default.json"));
+    checked("names/merged_swimlane.json", "--count 'name:func_1(r0t1)=2'");
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        (void)snprintf(words, sizeof(words), "%s names", others[i]);
+        expect(0, words);
+        assert_non_null(strstr(message, "name_map_default.json"));
+    }
+    refuses("swimlane names --names names/name_map_default.json", "name_map_default.json");
 }
 
 static void each_level(void **state)
@@ -251,7 +276,8 @@ static void bad_input(void **state)
     fixture_write_text("cut/deps.json", "{\"tasks\": [], \"tensors\": [], \"edges\": []}");
     expect(0, "swimlane cut");
     says("note      4 tasks are not in deps.json: is it of the same run?\n");
-    refuses("swimlane cut --names nowhere.json", "nowhere.json");
+    refuses("swimlane cut --names nowhere.json", "cannot read nowhere.json: No such file or directory");
+    refuses("swimlane cut --names cut", "cannot read cut: Is a directory");
     refuses("swimlane cut --names cut/deps.json", "cut/deps.json");
     refuses("swimlane cut -o nowhere/trace.json", "nowhere/trace.json");
     refuses("swimlane cut run", "one argument too many");
@@ -273,6 +299,7 @@ int main(void)
         cmocka_unit_test(a_whole_recording),
         cmocka_unit_test(the_checker_checks),
         cmocka_unit_test(without_the_other_files),
+        cmocka_unit_test(damaged_names_are_no_end),
         cmocka_unit_test(each_level),
         cmocka_unit_test(odd_recordings),
         cmocka_unit_test(a_host_orchestrator),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tasklens swimlane: what ran when, with what waited for what, as a trace that Perfetto opens. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,34 +77,45 @@ static int parse(struct swimlane *s, int argc, char **argv)
 
 /* ---- reading ---- */
 
-static int read_names(struct swimlane *s, struct tl_error *error)
+/* The file that --names gives: what is wrong with it is an error. */
+static int read_given_names(struct swimlane *s, struct tl_error *error)
 {
     static char text[1 << 20];
-    FILE *f;
-    size_t n;
-    int code;
+    FILE *f = fopen(s->names_file, "re");
+    bool failed = f == NULL;
+    size_t n = 0;
+    int code, why = errno;
 
-    if (s->names_file == NULL) {
-        code = tl__name_map_find(s->found.path, &s->names, error);
-        s->has_names = code == 0;
-        if (code == TL_ENOENT)
-            (void)snprintf(s->names_note, sizeof(s->names_note),
-                           "no name_map_*.json: kernels are func_<id>; --names FILE gives one");
-        else if (code == TL_EEXIST)
-            (void)snprintf(s->names_note, sizeof(s->names_note), "kernels are func_<id>: %s; --names FILE picks one",
-                           error->msg);
-        return code == TL_ENOENT || code == TL_EEXIST ? 0 : code;
+    if (f != NULL) {
+        n = fread(text, 1, sizeof(text), f);
+        failed = ferror(f) != 0;
+        why = errno;
+        (void)fclose(f);
     }
-    f = fopen(s->names_file, "re");
-    if (f == NULL) {
-        (void)snprintf(error->msg, sizeof(error->msg), "cannot open %.900s", s->names_file);
+    if (failed) {
+        (void)snprintf(error->msg, sizeof(error->msg), "cannot read %.800s: %s", s->names_file, strerror(why));
         return TL_ENOENT;
     }
-    n = fread(text, 1, sizeof(text), f);
-    (void)fclose(f);
     code = tl__name_map_parse(text, n, s->names_file, &s->names, error);
     s->has_names = code == 0;
     return code;
+}
+
+/* Names are a help: without them, or with a damaged file of them, kernels are shown by number, as all viewers do. */
+static void find_names(struct swimlane *s)
+{
+    struct tl_error error = {0};
+    int code = tl__name_map_find(s->found.path, &s->names, &error);
+
+    s->has_names = code == 0;
+    if (code == TL_ENOENT) {
+        (void)snprintf(s->names_note, sizeof(s->names_note),
+                       "no name_map_*.json: kernels are func_<id>; --names FILE gives one");
+    } else if (code != 0) {
+        (void)snprintf(s->names_note, sizeof(s->names_note), "kernels are func_<id>: %s; --names FILE %s one",
+                       error.msg, code == TL_EEXIST ? "picks" : "gives");
+        (void)fprintf(stderr, "tasklens " NAME ": without kernel names: %s\n", error.msg);
+    }
 }
 
 static int path_in(const char *dir, const char *name, char *path)
@@ -131,7 +143,10 @@ static int read_all(struct swimlane *s, struct tl_error *error)
     s->has_deps = code == 0;
     if (code != 0 && code != TL_ENOENT)
         return code;
-    return read_names(s, error);
+    if (s->names_file != NULL)
+        return read_given_names(s, error);
+    find_names(s);
+    return 0;
 }
 
 /* ---- writing ---- */
