@@ -207,6 +207,7 @@ static void pictures(void **state)
     char *path = strdup(getenv("PATH"));
 
     (void)state;
+    fixture_grid("many", 5001, 100);
     golden("deps run --format dot", "graph.dot");
     golden("deps run --format dot -t r1t0 --down 1", "part.dot");
     refuses("deps run --format dot -o nowhere/x.dot", "cannot create nowhere/x.dot");
@@ -222,6 +223,10 @@ static void pictures(void **state)
     refuses("deps run --format html", "dot: it is broken");
     stand_in("#!/bin/sh\nexit 3\n");
     refuses("deps run --format html", "dot ended with 3 and said nothing");
+    refuses("deps run --format html --engine dot", "dot ended with 3 and said nothing"); /* few: no word of time */
+    expect(2, "deps many --format html --engine dot");
+    assert_non_null(strstr(message, "tasklens deps: 5001 tasks and "));
+    assert_non_null(strstr(message, " lines are many for dot, which may take minutes or hours: --engine sfdp "));
     stand_in("#!/bin/sh\nkill -9 $$\n");
     refuses("deps run --format html", "dot was ended by signal 9");
     stand_in("#!/bin/sh\necho graph 1 1 1\necho stop\n");

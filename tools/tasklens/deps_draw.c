@@ -68,6 +68,12 @@ static int lay_out(const struct tl_deps_draw *d, const struct tl_deps_part *part
                 "tasklens %s: %" PRIu32 " tasks and %" PRIu32
                 " lines are many for dot: sfdp does the layout; -t TASK --up 3 --down 3 draws a part\n",
                 d->command, part->n_tasks, part->n_pairs);
+    if (d->engine_given && many && *ret_engine == TL_DEPS_DOT)
+        fprintf(stderr,
+                "tasklens %s: %" PRIu32 " tasks and %" PRIu32
+                " lines are many for dot, which may take minutes or hours: --engine sfdp takes seconds, -t TASK --up 3 "
+                "--down 3 draws a part\n",
+                d->command, part->n_tasks, part->n_pairs);
     code = run_engine(d, part, *ret_engine, d->engine_given || many ? 0 : DOT_SECONDS, ret_layout, reterr);
     if (code != TL_ETIMEDOUT)
         return code;
