@@ -23,7 +23,8 @@ struct tl_dump_pick {
     uint64_t count;
 };
 
-/* The records that pass. TL_ERANGE: filter->index is past the end; TL_ENOMEM. End with tl__dump_pick_fini. */
+/* The records that pass, which may be none. TL_ERANGE: filter->index is past the end; TL_ENOENT: no record at all is of
+ * the filter's task, or of its argument; TL_ENOMEM. End with tl__dump_pick_fini. */
 int tl__dump_pick(const struct tl_recording *recording, const struct tl_dump_filter *filter,
                   struct tl_dump_pick *ret_pick, struct tl_error *reterr);
 void tl__dump_pick_fini(struct tl_dump_pick *pick);

@@ -70,8 +70,13 @@ static void filters(void **state)
     golden_is(output, "dump/filter_all.txt");
     expect(0, "dump run -t 4294967303 -s after_completion -r OUTPUT -a 5");
     golden_is(output, "dump/filter_all.txt");
-    expect(0, "dump run -t 99");
+    expect(0, "dump run -t r1t7 -s before -r output"); /* both are there, and not together */
     assert_non_null(strstr(output, "shown: 0 of 19\n"));
+    refuses("dump run -t 99", "no record of task r0t99; the first that has records is r");
+    refuses("dump run -t r9t9 --json", "no record of task r9t9; ");
+    refuses("dump run -t r9t9 --export", "no record of task r9t9; ");
+    refuses("dump run -a 77", "no task has a record of argument 77; the last one is ");
+    refuses("dump run -t r1t7 -a 77", "task r1t7 has no record of argument 77; its last one is ");
 }
 
 static void one_entry(void **state)
