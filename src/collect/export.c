@@ -79,9 +79,11 @@ static int judge(const struct tl_crun *run, const struct tl_collector_spec *spec
         return tl__fail(reterr, TL_ELOST, "%s: the tasks that ran call for %llu records and %llu were attempted",
                         spec->name, (unsigned long long)expected, (unsigned long long)t->attempted);
     if (f->payloads_lost != 0)
-        return tl__fail(reterr, TL_ELOST, "%s: %llu payloads were lost, all or in part%s%s; their records say so",
-                        spec->name, (unsigned long long)f->payloads_lost, run->disk_code != 0 ? ": args.bin " : "",
-                        run->disk_what);
+        return tl__fail(reterr, TL_ELOST, "%s: %s%s%llu payload%s lost, all or in part; the record%s say%s so",
+                        run->disk_code != 0 ? "args.bin" : spec->name, run->disk_what,
+                        run->disk_code != 0 ? "; so " : "", (unsigned long long)f->payloads_lost,
+                        f->payloads_lost == 1 ? " is" : "s are", f->payloads_lost == 1 ? "" : "s",
+                        f->payloads_lost == 1 ? "s" : "");
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "collect/engine_impl.h"
 
 #define KEPT_BYTES_MAX (UINT64_C(16) << 20)
+#define FULL_BYTES UINT64_C(100000) /* less is 0.0 MB */
 #define ASK_EVERY_BYTES (UINT64_C(32) << 20)
 
 /* Free bytes where `path` lies, and the size of the whole. A file system that cannot tell has no end. */
@@ -69,9 +70,12 @@ bool tl__room_for(struct tl_crun *run, uint64_t bytes, uint64_t end, char *why, 
     ask(run->dir, &free, &total);
     kept = kept_bytes(total, run->n_records);
     if (free != UINT64_MAX && (free < bytes || free - bytes < kept)) {
-        (void)snprintf(why, size,
-                       "the disk is nearly full: %.1f MB are free, which are kept for the index of what is recorded",
-                       (double)free / 1e6);
+        if (free < FULL_BYTES)
+            (void)snprintf(why, size, "the disk is full");
+        else
+            (void)snprintf(why, size,
+                           "the disk is nearly full: the last %.1f MB are kept for the index of what is recorded",
+                           (double)free / 1e6);
         return false;
     }
     left = free == UINT64_MAX ? ASK_EVERY_BYTES : (free - bytes - kept) / 2; /* others write there too */
