@@ -155,6 +155,32 @@ static void a_full_disk(void **state)
     assert_non_null(strstr(message, "args.bin: the disk is nearly full: "));
 }
 
+/* One that fills up after rounds were recorded: something recorded was lost, and that is no bad usage. */
+static void a_disk_that_is_full_between_rounds(void **state)
+{
+    char command[2600];
+    int status;
+
+    (void)state;
+    if (system("unshare -rm sh -c 'mount -t tmpfs -o size=1m none /mnt' 2>/dev/null") != 0)
+        skip();
+    (void)snprintf(command, sizeof(command),
+                   "mkdir -p '%s/small' && unshare -rm sh -c \"mount -t tmpfs -o size=1m none '%s/small' && cd "
+                   "'%s/small' && '%s/tasklens' run vector_add --dump-args 2 --rounds 100 --out rec; exit \\$?\" "
+                   ">'%s/out' 2>'%s/err'",
+                   fixture_dir, fixture_dir, fixture_dir, TL_TEST_BINARY_DIR, fixture_dir, fixture_dir);
+    status = system(command);
+    assert_true(WIFEXITED(status));
+    output = slurp("out");
+    message = slurp("err");
+    assert_int_equal(WEXITSTATUS(status), 4);
+    assert_non_null(strstr(message, ": no space left\n")); /* the round that could not be begun */
+    assert_null(strstr(output, "round 99\n"));
+    assert_non_null(strstr(message, "args.bin: the disk is nearly full: the last "));
+    assert_non_null(strstr(message, "; so "));
+    assert_null(strstr(message, " 0.0 MB"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +188,7 @@ int main(void)
         cmocka_unit_test(the_smallest_pools),
         cmocka_unit_test(a_slow_disk),
         cmocka_unit_test(a_full_disk),
+        cmocka_unit_test(a_disk_that_is_full_between_rounds),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

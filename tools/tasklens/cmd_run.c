@@ -213,7 +213,7 @@ static int run_round(struct tl_run_session *s, int64_t round)
                           s->program->n_params, &config, &run, &err);
     if (rc != 0) {
         (void)tl__cmd_fail(COMMAND, "%s", err.msg);
-        return rc == TL_EDEVICE || rc == TL_EPOISONED ? TL_EXIT_DEVICE : TL_EXIT_USAGE;
+        return tl__run_refused(rc, s->o.recording && round > 0);
     }
     if (!s->launched)
         tl__report_head(s);

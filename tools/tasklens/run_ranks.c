@@ -249,7 +249,7 @@ static int submit(struct ranks *r, int64_t i)
         slot->run = NULL;
         (void)tl__cmd_fail(COMMAND, "rank %" PRIu32 ", dispatch %" PRIu32 ": %s", slot->chip->rank, slot->dispatch,
                            err.msg);
-        return rc == TL_EDEVICE || rc == TL_EPOISONED ? TL_EXIT_DEVICE : TL_EXIT_USAGE;
+        return tl__run_refused(rc, s->o.recording && i > 0);
     }
     tl__watch_dispatch(&slot->chip->watch, slot->dispatch);
     slot->chip->dispatches++;

@@ -23,6 +23,13 @@ int tl__run_exit(int code)
     }
 }
 
+int tl__run_refused(int code, bool recorded)
+{
+    if (code == TL_EDEVICE || code == TL_EPOISONED)
+        return TL_EXIT_DEVICE;
+    return recorded && (code == TL_ENOSPC || code == TL_EIO) ? TL_EXIT_INCOMPLETE : TL_EXIT_USAGE;
+}
+
 int tl__run_open(const struct tl_run_session *s, const struct tl_worker_opts *opts, struct tl_worker **ret_worker,
                  struct tl_loaded **ret_loaded)
 {

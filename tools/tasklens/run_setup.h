@@ -16,5 +16,8 @@ int tl__run_golden(struct tl_run_session *s, struct tl_data *data);
 /* Of a run that ended with `code`: whose fault it is, the device's or the program's (bad arguments to its own graph).
  */
 int tl__run_exit(int code);
+/* Of a run that was not begun, for `code`. A disk that takes no more after earlier runs were recorded leaves the
+ * recording of all of them incomplete; before the first it is an output directory that cannot be used. */
+int tl__run_refused(int code, bool recorded);
 
 #endif
