@@ -305,8 +305,9 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
         {0, "dep-pool", TL_OPT_NUMBER, &raw.dep_pool, "N", "dependency entries of a ring", .min = 1, .max = 1 << 28},
         {0, "heap-bytes", TL_OPT_CALL, &raw.heap_bytes, "BYTES", "heap of a ring, as 256M", .call = call_bytes},
         {0, "device-memory", TL_OPT_CALL, &raw.memory_bytes, "BYTES", "memory of the device (16G)", .call = call_bytes},
-        {0, "throttle-writer", TL_OPT_CALL, &raw.throttle, "MB/S", "slow disk, for tests: MB a second",
-         .call = call_rate, .hidden = true},
+        {0, "throttle-writer", TL_OPT_CALL, &raw.throttle, "RATE",
+         "as if the disk took only RATE of payload: MB a second, or bytes a\nsecond as 64K or 4M; for tests",
+         .call = call_rate},
         {0, "chip-swimlane-level", TL_OPT_LEVEL, &raw.swimlane, "L", "", .max = 4, .bare = 4, .hidden = true},
         {0, "enable-l2-swimlane", TL_OPT_LEVEL, &raw.old_swimlane, "L", "", .max = 4, .bare = 4, .hidden = true},
     };
