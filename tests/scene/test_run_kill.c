@@ -11,6 +11,8 @@
 #define TILE 16384u
 #define TILES 256u
 
+static const char *said_into = "/dev/null"; /* what the next one says on stderr */
+
 /* Starts `tasklens run` with a slow writer, recording into `out`. */
 static pid_t start_with(const char *mode, const char *transport, const char *sizes, const char *out)
 {
@@ -21,7 +23,12 @@ static pid_t start_with(const char *mode, const char *transport, const char *siz
         const char *command = TL_TEST_BINARY_DIR "/tasklens";
         int null = open("/dev/null", O_RDWR);
 
-        if (null < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || chdir(fixture_dir) != 0)
+        int said;
+
+        if (null < 0 || dup2(null, 1) < 0 || chdir(fixture_dir) != 0)
+            _exit(99);
+        said = open(said_into, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        if (said < 0 || dup2(said, 2) < 0)
             _exit(99);
         (void)execl(command, "tasklens", "run", "vector_add", "--set", "elements=4194304", "--set", "tiles=256",
                     "--dump-args", "2", "--dfx-set", sizes, "--throttle-writer", "8M", "--device-mode", mode,
@@ -239,6 +246,41 @@ static void a_run_in_its_first_buffers(void **state)
     free(first);
 }
 
+/* Ctrl-C and its kind say what is kept, and then end the command as they would have. */
+static void a_run_that_is_ended_by_a_signal(void **state)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char out[20], words[200];
+        int status;
+        pid_t pid;
+
+        (void)snprintf(out, sizeof(out), "signal%d", i);
+        said_into = "said";
+        pid = start("process", "mapped", out);
+        said_into = "/dev/null";
+        for (int k = 0; k < 2000 && size_of(out, "run.journal") < 20000; k++)
+            usleep(10000);
+        assert_int_equal(kill(pid, signals[i]), 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), signals[i]);
+        (void)snprintf(
+            words, sizeof(words),
+            "tasklens run: ended by a signal; what it had recorded until then is kept: `tasklens recover %s` "
+            "makes it readable\n",
+            out);
+        message = slurp("said");
+        if (strstr(message, words) == NULL)
+            fail_msg("it said: %s", message);
+        (void)snprintf(words, sizeof(words), "recover %s", out);
+        expect(0, words);
+        expect_values(out);
+    }
+}
+
 /* Killed before the journal's header was whole: nothing had been recorded, and an earlier recording is not touched. */
 static void a_run_that_had_not_begun(void **state)
 {
@@ -287,6 +329,7 @@ int main(void)
         cmocka_unit_test(a_whole_recording_is_left_alone),
         cmocka_unit_test(a_run_that_lives_is_not_recovered),
         cmocka_unit_test(a_run_in_its_first_buffers),
+        cmocka_unit_test(a_run_that_is_ended_by_a_signal),
         cmocka_unit_test(a_run_that_had_not_begun),
         cmocka_unit_test(a_chip_that_dies_early),
     };

@@ -18,6 +18,7 @@
 #include "prefix.h"
 #include "run_ranks.h"
 #include "run_setup.h"
+#include "run_signal.h"
 
 #define COMMAND "run"
 #define PROGRESS_NS UINT64_C(200000000)
@@ -192,6 +193,11 @@ static void move_window(struct tl_run_session *s, int64_t round)
         tl_worker_capture_end(s->worker);
 }
 
+static bool in_window(const struct tl_run_session *s, int64_t round)
+{
+    return s->o.recording && (!s->o.has_window || (round >= s->o.window_first && round <= s->o.window_last));
+}
+
 /* One round. 0, or the exit code that ends the command. */
 static int run_round(struct tl_run_session *s, int64_t round)
 {
@@ -218,8 +224,11 @@ static int run_round(struct tl_run_session *s, int64_t round)
     if (!s->launched)
         tl__report_head(s);
     s->launched = true;
+    if (in_window(s, round))
+        tl__signal_tells(dir);
     watch(run);
     rc = tl_worker_wait(s->worker, run, &result, &err);
+    tl__signal_tells_nothing();
     if (rc == TL_ENOSPC && result.tasks == 0 && result.artifacts[0] == '\0') { /* refused before its first task */
         s->launched = s->launched && round > 0;
         return tl__cmd_fail(COMMAND, "%s", err.msg);

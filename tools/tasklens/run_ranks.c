@@ -19,6 +19,7 @@
 #include "host/worker_impl.h"
 #include "opts.h"
 #include "run_setup.h"
+#include "run_signal.h"
 #include "run_watch.h"
 
 #define COMMAND "run"
@@ -407,7 +408,14 @@ static int run_all(struct ranks *r)
     struct tl_error err;
 
     print_head(r);
+    if (r->s->o.recording) {
+        char leaves[sizeof(r->s->dir) + 16];
+
+        (void)snprintf(leaves, sizeof(leaves), "%s/rank<R>/d<K>", r->s->dir);
+        tl__signal_tells(leaves);
+    }
     dispatch_all(r);
+    tl__signal_tells_nothing();
     for (uint32_t i = 0; i < r->n_chips; i++)
         tl__watch_end(&r->chips[i].watch);
     if (tl__rank_clocks_end(r->clocks, &err) != 0)

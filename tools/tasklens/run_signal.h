@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ctrl-C and SIGTERM while a run is recorded: the one moment to say that what it has is kept. The main thread's. */
+#ifndef TL_TOOLS_RUN_SIGNAL_H
+#define TL_TOOLS_RUN_SIGNAL_H
+
+/* From here on such a signal is a line on stderr that names `tasklens recover DIR`, and then what it would have been.
+ * A signal that was ignored before stays so. Copied; one that is too long is not told. */
+void tl__signal_tells(const char *dir);
+/* And from here on nothing is told any more. */
+void tl__signal_tells_nothing(void);
+
+#endif
