@@ -46,7 +46,7 @@ static void print_unrecorded(const struct tl_recover_result *r)
            " bytes of payload had reached args.bin, and their records had not: they are nobody's\n",
            r->unrecorded_bytes);
     if (r->records_per_buffer > 1)
-        printf("           a buffer's records come when all %" PRIu32 " are full; `--dfx-set records=%" PRIu32
+        printf("           records come by the buffer, when its %" PRIu32 " are full; `--dfx-set records=%" PRIu32
                "` has them come sooner\n",
                r->records_per_buffer, r->records_per_buffer > 16 ? r->records_per_buffer / 16 : 1);
 }

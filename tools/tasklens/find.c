@@ -325,8 +325,7 @@ void tl__found_mention_end(const char *command, const struct tl_found *found)
         fprintf(stderr, "tasklens %s: how the run ended is not known: %s\n", command, error.msg);
     if (meta != NULL && strcmp(meta->status, TL_META_RECOVERED) == 0)
         fprintf(stderr,
-                "tasklens %s: %s is of a run that was cut short, as far as it had reached the host and "
-                "`tasklens recover` found it\n",
+                "tasklens %s: %s is of a run that was cut short: it holds what had reached the host until then\n",
                 command, found->path);
     else if (meta != NULL && meta->status[0] != '\0' && strcmp(meta->status, "ok") != 0)
         fprintf(stderr, "tasklens %s: %s is of a run that failed: %s (%s)\n", command, found->path,
