@@ -4,12 +4,12 @@
 
 #include <stdio.h>
 
-static const struct {
-    const char *name, *unit, *flag;
+static const struct tl_resource_words {
+    const char *name, *unit, *one, *flag;
 } resources[] = {
-    [TL_RESOURCE_WINDOW] = {"task window", "slots", "--task-window"},
-    [TL_RESOURCE_HEAP] = {"heap", "bytes", "--heap-bytes"},
-    [TL_RESOURCE_DEP_POOL] = {"dep pool", "entries", "--dep-pool"},
+    [TL_RESOURCE_WINDOW] = {"task window", "slots", "slot", "--task-window"},
+    [TL_RESOURCE_HEAP] = {"heap", "bytes", "byte", "--heap-bytes"},
+    [TL_RESOURCE_DEP_POOL] = {"dep pool", "entries", "entry", "--dep-pool"},
 };
 
 /* The smallest size that holds what is used and what is missing: of a window, and of a heap with its gaps, a power of
@@ -56,16 +56,19 @@ static void explain_holder(const struct tl_graph *g, uint32_t ring, char *buf, s
 /* The ring need not be full: one task takes more than it has. */
 static void explain_alone(const struct tl_graph *g, const struct tl_lack *lack, char *buf, size_t n)
 {
+    const struct tl_resource_words *words = &resources[lack->resource];
     const char *why = "";
-    char task[40];
+    char task[40], beside[48] = "";
 
     if (lack->resource == TL_RESOURCE_DEP_POOL)
         why = g->opts.recycle ? ", one for each task whose memory it uses" : ", one for each task that it depends on";
+    if (!g->opts.recycle && lack->used > 0)
+        (void)snprintf(beside, sizeof(beside), ", beside %llu used before", (unsigned long long)lack->used);
     (void)snprintf(buf, n,
-                   "%s of ring %u is too small: it has %llu %s, and %s alone takes %llu%s; set %s to %llu or more",
-                   resources[lack->resource].name, lack->ring, (unsigned long long)lack->size,
-                   resources[lack->resource].unit, tl__graph_task_name(g, task), (unsigned long long)lack->least, why,
-                   resources[lack->resource].flag, (unsigned long long)size_to_set(g, lack));
+                   "%s of ring %u is too small: it has %llu %s, and %s alone takes %llu%s%s; set %s to %llu or more",
+                   words->name, lack->ring, (unsigned long long)lack->size, lack->size == 1 ? words->one : words->unit,
+                   tl__graph_task_name(g, task), (unsigned long long)lack->least, why, beside, words->flag,
+                   (unsigned long long)size_to_set(g, lack));
 }
 
 void tl__graph_explain_full(const struct tl_graph *g, const struct tl_lack *lack, char *buf, size_t n)

@@ -338,7 +338,7 @@ static void images_of_dependencies(void **state)
                         "before the run; set --dep-pool to 24 or more");
     tl_set_dependencies(&args, ids, 17);
     refusal(g, &args, TL_ENOSPC, &err);
-    assert_non_null(strstr(err.msg, "set --dep-pool to 29 or more")); /* beside those 12 */
+    assert_non_null(strstr(err.msg, "it depends on, beside 12 used before; set --dep-pool to 29 or more"));
     tl__graph_destroy(g);
 }
 
