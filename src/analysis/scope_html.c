@@ -106,7 +106,7 @@ static void put_use(struct tl_json *j, const struct tl_scope_usage *u, unsigned 
     tl__put_ring_setting(&line.text, r, use->enough);
     line_end(&line);
     tl__json_key(j, "why");
-    tl__json_string(j, tl__scope_why(r, use, u->stats->fatal));
+    tl__json_string(j, tl__scope_why(r, use, tl__scope_state(u)));
     tl__json_object_end(j);
 }
 
@@ -157,6 +157,26 @@ static void put_groups(struct tl_json *j, const struct tl_scope_usage *u)
     tl__json_array_end(j);
 }
 
+/* The line to type apart from what is said about it, so that it can be copied. */
+static void put_advice(struct tl_json *j, const struct tl_scope_view *view)
+{
+    const char *note = tl__scope_note(view->usage);
+    struct line line;
+
+    tl__json_key(j, "line");
+    if (tl__put_scope_line(line_begin(&line, j), view)) {
+        line_end(&line);
+    } else {
+        tl__page_fini(&line.text);
+        tl__json_null(j);
+    }
+    tl__json_key(j, "note");
+    if (note != NULL)
+        tl__json_string(j, note);
+    else
+        tl__json_null(j);
+}
+
 static void put_data(struct tl_json *j, void *ctx)
 {
     const struct tl_scope_view *view = ctx;
@@ -172,9 +192,7 @@ static void put_data(struct tl_json *j, void *ctx)
     put_warnings(j, u);
     tl__json_key(j, "settings_title");
     tl__json_string(j, tl__scope_settings_title(u));
-    tl__json_key(j, "advice");
-    tl__put_scope_advice(line_begin(&line, j), view);
-    line_end(&line);
+    put_advice(j, view);
     tl__json_key(j, "sites");
     tl__json_array_begin(j, TL_JSON_BLOCK);
     for (uint32_t i = 0; i < u->stats->n_sites; i++)

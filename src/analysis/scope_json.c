@@ -37,7 +37,7 @@ static void put_use(struct tl_json *j, const struct tl_scope_usage *u, unsigned 
     put_number(j, "total", use->turned);
     put_number(j, "enough", use->enough);
     put_text(j, "flag", tl__ring_resource_flag(r));
-    put_text(j, "why", tl__scope_why(r, use, u->stats->fatal));
+    put_text(j, "why", tl__scope_why(r, use, tl__scope_state(u)));
     if (use->peak_scope != TL_NO_SCOPE)
         put_text(j, "site", u->stats->sites[u->scopes[use->peak_scope].site]);
     tl__json_object_end(j);
@@ -114,6 +114,8 @@ void tl__scope_json(struct tl_json *j, const struct tl_scope_view *view)
     put_text(j, "dir", view->dir);
     tl__json_key(j, "fatal");
     tl__json_bool(j, u->stats->fatal);
+    tl__json_key(j, "whole");
+    tl__json_bool(j, tl__scope_state(u) == TL_SCOPE_WHOLE);
     put_number(j, "dropped", u->stats->dropped);
     put_number(j, "boundaries", u->stats->count);
     put_number(j, "open", u->open);

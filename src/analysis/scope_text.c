@@ -35,7 +35,7 @@ static void put_peak_row(void *ctx, uint64_t number, struct tl_row *row)
     tl__cell_end(row);
     tl__put_ring_setting(page, r, use->enough);
     tl__cell_end(row);
-    tl__put_str(page, tl__scope_why(r, use, u->stats->fatal));
+    tl__put_str(page, tl__scope_why(r, use, tl__scope_state(u)));
     tl__cell_end(row);
     if (use->peak_scope != TL_NO_SCOPE && use->peak > 0)
         tl__put_str(page, u->stats->sites[u->scopes[use->peak_scope].site]);
@@ -71,6 +71,7 @@ static void put_tensormap(struct tl_page *out, const struct tl_scope_usage *u)
 static void put_settings(struct tl_page *out, const struct tl_scope_view *view)
 {
     const struct tl_scope_usage *u = view->usage;
+    const char *note = tl__scope_note(u);
 
     tl__put_format(out, "\nSettings: %s\n", tl__scope_settings_title(u));
     for (uint32_t i = 0; i < u->stats->n_rings; i++) {
@@ -80,8 +81,14 @@ static void put_settings(struct tl_page *out, const struct tl_scope_view *view)
         tl__put_ring_settings(out, &u->rings[i]);
         tl__put_str(out, "\n");
     }
-    tl__put_str(out, u->stats->fatal ? "  next      " : "  to type   ");
-    tl__put_scope_advice(out, view);
+    if (tl__scope_state(u) == TL_SCOPE_WHOLE) {
+        tl__put_str(out, "  to type   ");
+        (void)tl__put_scope_line(out, view);
+        if (note != NULL)
+            tl__put_format(out, "\n            (%s)", note);
+    } else {
+        tl__put_format(out, "  next      %s", note);
+    }
     tl__put_str(out, "\n");
 }
 

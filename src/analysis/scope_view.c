@@ -67,12 +67,14 @@ bool tl__scope_was_full(const struct tl_resource_use *use)
     return use->size != 0 && use->peak >= use->size - use->size / 10;
 }
 
-const char *tl__scope_why(unsigned resource, const struct tl_resource_use *use, bool fatal)
+const char *tl__scope_why(unsigned resource, const struct tl_resource_use *use, enum tl_scope_state state)
 {
-    if (fatal && tl__scope_was_full(use))
+    if (state == TL_SCOPE_STOPPED && tl__scope_was_full(use))
         return "full where the run stopped: it needs more";
-    if (fatal)
+    if (state == TL_SCOPE_STOPPED)
         return "at least: the run stopped there";
+    if (state == TL_SCOPE_PARTIAL)
+        return "at least: the recording is not whole";
     if (use->size != 0 && use->enough > use->size)
         return "more than it had: in another order a gap lies elsewhere";
     if (use->size != 0 && use->peak >= use->size)
@@ -157,10 +159,25 @@ bool tl__put_scope_warning(struct tl_page *out, const struct tl_scope_usage *u, 
     }
 }
 
+enum tl_scope_state tl__scope_state(const struct tl_scope_usage *u)
+{
+    const struct tl_scope_stats *s = u->stats;
+
+    if (s->fatal)
+        return TL_SCOPE_STOPPED;
+    return s->dropped > 0 || s->total != s->count || u->open > 0 || u->endings > 0 || u->backward > 0 ? TL_SCOPE_PARTIAL
+                                                                                                      : TL_SCOPE_WHOLE;
+}
+
 const char *tl__scope_settings_title(const struct tl_scope_usage *u)
 {
-    return u->stats->fatal ? "lower bounds, because the run did not end well"
-                           : "the smallest sizes that hold these peaks";
+    static const char *const titles[] = {
+        [TL_SCOPE_WHOLE] = "the smallest sizes that hold these peaks",
+        [TL_SCOPE_STOPPED] = "lower bounds, because the run did not end well",
+        [TL_SCOPE_PARTIAL] = "lower bounds, because the recording is not whole",
+    };
+
+    return titles[tl__scope_state(u)];
 }
 
 void tl__put_ring_settings(struct tl_page *out, const struct tl_ring_use *ring)
@@ -172,19 +189,25 @@ void tl__put_ring_settings(struct tl_page *out, const struct tl_ring_use *ring)
     put_settings(out, enough);
 }
 
-void tl__put_scope_advice(struct tl_page *out, const struct tl_scope_view *view)
+bool tl__put_scope_line(struct tl_page *out, const struct tl_scope_view *view)
 {
-    const struct tl_scope_usage *u = view->usage;
-
-    if (u->stats->fatal) {
-        tl__put_str(out, "a run that ends well says what is enough; the line with which this one failed says what was "
-                         "missing");
-        return;
-    }
+    if (tl__scope_state(view->usage) != TL_SCOPE_WHOLE)
+        return false;
     tl__put_str(out, "tasklens run PROGRAM ");
     if (view->runtime != NULL)
         tl__put_format(out, "--runtime %s ", view->runtime);
-    put_settings(out, u->enough);
-    if (tl__scope_rings_used(u) > 1)
-        tl__put_str(out, "   (a flag sets every ring alike)");
+    put_settings(out, view->usage->enough);
+    return true;
+}
+
+const char *tl__scope_note(const struct tl_scope_usage *u)
+{
+    switch (tl__scope_state(u)) {
+    case TL_SCOPE_STOPPED:
+        return "a run that ends well says what is enough; the line with which this one failed says what was missing";
+    case TL_SCOPE_PARTIAL:
+        return "record the run again: a whole recording says what is enough, and what to type";
+    default:
+        return tl__scope_rings_used(u) > 1 ? "a flag sets every ring alike" : NULL;
+    }
 }

@@ -47,11 +47,21 @@ void tl__put_ring_amount(struct tl_page *out, unsigned resource, uint64_t amount
 void tl__put_ring_setting(struct tl_page *out, unsigned resource, uint64_t enough);
 /* What to type for one ring: "--task-window 8 --heap-bytes 192K --dep-pool 6". */
 void tl__put_ring_settings(struct tl_page *out, const struct tl_ring_use *ring);
-/* What these sizes are, and what to do with them. */
+/* Whether the peaks are those of a whole run. */
+enum tl_scope_state {
+    TL_SCOPE_WHOLE,
+    TL_SCOPE_STOPPED, /* the run ended abnormally */
+    TL_SCOPE_PARTIAL, /* boundaries are missing, or do not fit together */
+};
+enum tl_scope_state tl__scope_state(const struct tl_scope_usage *u);
+/* What these sizes are. */
 const char *tl__scope_settings_title(const struct tl_scope_usage *u);
-void tl__put_scope_advice(struct tl_page *out, const struct tl_scope_view *view);
+/* The line to type; false, and nothing: it would not be enough, and the note says what to do. */
+bool tl__put_scope_line(struct tl_page *out, const struct tl_scope_view *view);
+/* What to know about the line, or what to do instead; NULL: nothing. */
+const char *tl__scope_note(const struct tl_scope_usage *u);
 /* Why the size is enough, in a few words. */
-const char *tl__scope_why(unsigned resource, const struct tl_resource_use *use, bool fatal);
+const char *tl__scope_why(unsigned resource, const struct tl_resource_use *use, enum tl_scope_state state);
 /* In a run that ended abnormally: it may have stopped because there was no more of this. */
 bool tl__scope_was_full(const struct tl_resource_use *use);
 

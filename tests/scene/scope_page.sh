@@ -34,6 +34,7 @@ window.addEventListener("load", function () {
   }
   try {
     say("charts " + charts.length + " " + all("h2", text).slice(0, 16));
+    say("to type " + all("#settings p code", text) + " | " + all("#settings p span", text).trim());
     say("edges " + all(".edge", function (p) { return p.getAttribute("d") ? 1 : 0; }));
     box = charts[3].getBoundingClientRect();
     act(charts[3], "mousemove", at(3));
@@ -75,13 +76,14 @@ timeout 100 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$w
 sed -n '/<pre id="found">/,/<\/pre>/p' "$work/dom" | sed -e 's/<pre id="found">//' -e 's/<\/pre>//' -e 's/&gt;/>/g' >"$work/found"
 cat >"$work/want" <<'WANT'
 charts 7 Ring 0, 2 scopes
+to type tasklens run PROGRAM --task-window 4 --heap-bytes 192K --dep-pool 6 | (a flag sets every ring alike)
 edges 1 1 1 1 1 1 1
 tip block layers/attention.c:44 | ends, depth 2, ring 1, boundary 3 | task window  4 of 16,384, tail 0, head 4 | heap  192K of 256M, tail 0, head 196,608 | dep pool  6 of 65,536, tail 0, head 6 | tensormap  4 entries | the scope itself took 4 slots, 192K of heap, 6 entries of the dep pool
 marked layers/attention.c:44
 tip none
-plain wheel 0 2 4
+plain wheel 0 1 2 3 4 5
 zoomed true
-whole 0 2 4
+whole 0 1 2 3 4 5
 full 05,00010,00015,000
 tails 1 1 1 1 1 1 0
 searched layers/attention.c:31

@@ -38,6 +38,36 @@ static void the_text(void **state)
     golden_is(output, "scope/help.txt");
 }
 
+/* What is missing may have been more. */
+static void no_line_of_a_part(void **state)
+{
+    static const char *const parts[][2] = {
+        {"s/\"total\": 6/\"total\": 8/", "cut: the file says that it has 8 boundaries, and has 6"},
+        {"s/\"dropped\": 0/\"dropped\": 1/", "dropped: "},
+        {"$d", "open: scopes without an end: 1"},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        char command[1500];
+
+        record("part", "nested.jsonl");
+        (void)snprintf(command, sizeof(command), "sed -i '%s' '%s/part/scope_stats/scope_stats.jsonl'", parts[i][0],
+                       fixture_dir);
+        assert_int_equal(system(command), 0);
+        expect(0, "scope part");
+        assert_non_null(strstr(output, parts[i][1]));
+        assert_non_null(strstr(output, "Settings: lower bounds, because the recording is not whole\n"));
+        assert_non_null(strstr(output, "at least: the recording is not whole"));
+        assert_non_null(strstr(output, "  next      record the run again: "));
+        assert_null(strstr(output, "tasklens run"));
+        expect(0, "scope part --json");
+        assert_non_null(strstr(output, "\"whole\": false,"));
+        expect(0, "scope part --html -o part.html");
+        free(fixture_read("part.html", NULL));
+    }
+}
+
 static void for_machines(void **state)
 {
     (void)state;
@@ -134,8 +164,10 @@ static void the_samples(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text), cmocka_unit_test(for_machines), cmocka_unit_test(every_way_to_name_it),
-        cmocka_unit_test(refusals), cmocka_unit_test(the_page),     cmocka_unit_test(the_samples),
+        cmocka_unit_test(the_text),     cmocka_unit_test(no_line_of_a_part),
+        cmocka_unit_test(for_machines), cmocka_unit_test(every_way_to_name_it),
+        cmocka_unit_test(refusals),     cmocka_unit_test(the_page),
+        cmocka_unit_test(the_samples),
     };
 
     return cmocka_run_group_tests(tests, setup, fixture_teardown);

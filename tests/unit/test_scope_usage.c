@@ -153,7 +153,7 @@ static void a_heap_that_goes_round(void **state)
     u = usage_of();
     assert_int_equal(u.rings[0].use[TL_RING_HEAP].turned, 307200);
     assert_int_equal(u.rings[0].use[TL_RING_HEAP].enough, 6144);
-    assert_string_equal(tl__scope_why(TL_RING_HEAP, &u.rings[0].use[TL_RING_HEAP], false),
+    assert_string_equal(tl__scope_why(TL_RING_HEAP, &u.rings[0].use[TL_RING_HEAP], TL_SCOPE_WHOLE),
                         "peak + a gap: no buffer crosses the heap's end");
     tl__scope_usage_fini(&u);
     stats.size[TL_RING_HEAP][0] = 4096; /* it did with that */
@@ -177,7 +177,7 @@ static void a_heap_that_was_lucky(void **state)
     stats.size[TL_RING_HEAP][0] = 8192;
     u = usage_of();
     assert_int_equal(u.rings[0].use[TL_RING_HEAP].enough, 6144 + 4096); /* up to 5,120 in one, at any place */
-    assert_string_equal(tl__scope_why(TL_RING_HEAP, &u.rings[0].use[TL_RING_HEAP], false),
+    assert_string_equal(tl__scope_why(TL_RING_HEAP, &u.rings[0].use[TL_RING_HEAP], TL_SCOPE_WHOLE),
                         "more than it had: in another order a gap lies elsewhere");
     tl__scope_usage_fini(&u);
 }
@@ -221,9 +221,9 @@ static void scopes_that_never_ended(void **state)
     assert_false(u.scopes[2].open);
     assert_int_equal(u.rings[0].open, 3);
     assert_true(tl__scope_was_full(&u.rings[0].use[TL_RING_TASKS]));
-    assert_string_equal(tl__scope_why(TL_RING_TASKS, &u.rings[0].use[TL_RING_TASKS], true),
+    assert_string_equal(tl__scope_why(TL_RING_TASKS, &u.rings[0].use[TL_RING_TASKS], TL_SCOPE_STOPPED),
                         "full where the run stopped: it needs more");
-    assert_string_equal(tl__scope_why(TL_RING_TASKS, &u.rings[1].use[TL_RING_TASKS], true),
+    assert_string_equal(tl__scope_why(TL_RING_TASKS, &u.rings[1].use[TL_RING_TASKS], TL_SCOPE_STOPPED),
                         "at least: the run stopped there");
     tl__scope_usage_fini(&u);
 }

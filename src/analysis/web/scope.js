@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ring usage over a run's scope boundaries. tasklens.data:
- *   dir, summary, warnings[], settings_title, advice: texts
+ *   dir, summary, warnings[], settings_title: texts
+ *   line, note    the line to type and what is said about it; null: none
  *   sites[]       texts
  *   boundaries[]  [site, ends, depth, ring, task tail, head, heap tail, head, dep tail, head, tensormap]
  *   scopes[]      [begin, last, ended]: positions in boundaries
@@ -57,7 +58,7 @@
 
   function peakOf(use, words, unit) {
     return "peak " + words(use.peak) + (use.size > 0 ? " of " + words(use.size) : "") + unit +
-      (use.size > 0 ? " (" + Number((100 * use.peak / use.size).toPrecision(2)) + " %)" : "");
+      (use.size > 0 ? " (" + Number((100 * use.peak / use.size).toPrecision(2)) + "\u00a0%)" : "");
   }
 
   function taken(b, resource) {
@@ -278,7 +279,7 @@
           at.push(i);
       });
       section.append("h2").text("Ring " + ring.ring + ", " + tasklens.plural(ring.scopes, "scope"))
-        .append("code").text(ring.settings);
+        .append("code").text((data.line ? "" : "at least ") + ring.settings);
       if (ring.use.every(function (use) { return use.peak === 0; })) {
         section.append("p").attr("class", "faint").text("Nothing was ever taken here.");
         return;
@@ -391,7 +392,11 @@
       d3.select("#sites").remove();
       return;
     }
-    section.select("p").text(data.settings_title + ": ").append("code").text(data.advice);
+    row = section.select("p").text(data.settings_title + (data.line || data.note ? ": " : ""));
+    if (data.line)
+      row.append("code").text(data.line);
+    if (data.note)
+      row.append("span").attr("class", "faint").text(data.line ? " (" + data.note + ")" : data.note);
     data.rings.forEach(function (ring) {
       resources.forEach(function (resource, r) {
         var use = ring.use[r];
