@@ -225,7 +225,7 @@ static void tail_row(void *ctx, uint64_t number, struct tl_row *row)
 static int put_tail(struct tl_page *out, const struct tl_sched *s)
 {
     static const struct tl_column columns[] = {{"cores", false, false},      {"first dry us", true, false},
-                                               {"last end us", true, false}, {"tail us", true, false},
+                                               {"last end us", true, false}, {"run dry us", true, false},
                                                {"of the wall", true, false}, {"idle in it", true, false}};
     struct types types = used_types(s);
     uint64_t last =
