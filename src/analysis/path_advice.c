@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From where the time of the observed path went to what could shorten it. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +103,8 @@ static void put_submits(const struct advisor *a, struct tl_page *page)
 {
     const struct tl_swimlane *lane = a->run->join->lane;
     const struct tl_swim_slice *first = tl__path_slice(a->run, a->run->observed.steps[0].slice);
-    uint64_t until = lane->orchs[a->run->join->tasks[first->task].submit].end_cycles, count = 0, longest = 0, at = 0;
+    const struct tl_swim_orch *own = &lane->orchs[a->run->join->tasks[first->task].submit];
+    uint64_t until = own->end_cycles, count = 0, sum = 0, longest = 0, at = 0;
 
     for (uint64_t i = 0; i < lane->n_orchs; i++) {
         const struct tl_swim_orch *o = &lane->orchs[i];
@@ -110,6 +112,7 @@ static void put_submits(const struct advisor *a, struct tl_page *page)
         if (o->end_cycles > until || o->end_cycles < o->start_cycles)
             continue;
         count++;
+        sum += o->end_cycles - o->start_cycles;
         if (o->end_cycles - o->start_cycles > longest) {
             longest = o->end_cycles - o->start_cycles;
             at = i;
@@ -117,9 +120,17 @@ static void put_submits(const struct advisor *a, struct tl_page *page)
     }
     if (longest == 0)
         return;
-    tl__put_str(page, ": a submit takes ");
-    tl__put_us(page, a->run->observed.spent_ns[TL_PATH_ORCHESTRATION] / count);
-    tl__put_str(page, " us on average, the longest, ");
+    tl__put_str(page, ": the path's first task, ");
+    tl__put_task(page, own->task_id);
+    tl__put_str(page, ", waits ");
+    tl__put_us(page, a->run->observed.spent_ns[TL_PATH_ORCHESTRATION]);
+    if (count == 1) {
+        tl__put_str(page, " us for its own submit, the run's first");
+        return;
+    }
+    tl__put_format(page, " us until it is submitted; the %" PRIu64 " submits up to its own take ", count);
+    tl__put_us(page, tl__path_ns(a->run->join, sum));
+    tl__put_str(page, " us of them, the longest, ");
     tl__put_task(page, lane->orchs[at].task_id);
     tl__put_str(page, ", ");
     tl__put_us(page, tl__path_ns(a->run->join, longest));

@@ -158,9 +158,9 @@ static void advice(void **state)
                                                                           800) ", " SCHED_FIXTURE_SUBMIT(3, 5, 800,
                                                                                                          999) "]]}";
     static const char want[] =
-        "orchestration, 80.1 %: submit earlier, or fewer and larger tasks: a submit takes 0.266 us "
-        "on average, the longest, r0t4, 0.400 us; it also waits for a full ring (`tasklens scope "
-        "dir`) and for a recording that cannot keep up";
+        "orchestration, 80.1 %: submit earlier, or fewer and larger tasks: the path's first task, r0t1, waits 0.800 us "
+        "until it is submitted; the 3 submits up to its own take 0.700 us of them, the longest, r0t4, 0.400 us; it "
+        "also waits for a full ring (`tasklens scope dir`) and for a recording that cannot keep up";
     struct tl_path_advice told;
     struct tl_error error = {0};
     struct opened o;
