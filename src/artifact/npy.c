@@ -17,12 +17,14 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "tensor/convert.h"
 
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES 6
 #define PREFIX_MAX 12                  /* magic, version, length */
 #define HEADER_MAX ((uint32_t)1 << 16) /* ours are under 1,000; numpy's own limit is 10,000 */
 #define ALIGNMENT 64
+#define BLOCK 1024u /* values that are rounded at a time; even */
 
 /* X(type, descr without its byte order, name, bytes, dtype that it is, or -1) */
 #define TYPES(X)                                                                                                       \
@@ -422,18 +424,20 @@ static void shape_text(char *text, size_t size, unsigned rank, const uint64_t *s
 static int check_match(const struct tl_npy *npy, const char *path, enum tl_dtype dtype, unsigned rank,
                        const uint32_t *shape, size_t bytes, struct tl_error *reterr)
 {
-    int type = tl__npy_type_of_dtype(dtype);
+    int own = tl__npy_type_of_dtype(dtype), type = own >= 0 ? own : TL_NPY_F4;
     char expected[160], found[160];
-    uint64_t wide[TL_MAX_DIMS];
+    uint64_t wide[TL_MAX_DIMS], needed;
     bool same = npy->rank == rank;
 
-    if (type < 0)
+    if (own < 0 && !tl__dtype_is_float(dtype))
         return tl__fail(reterr, TL_ENOTSUP, "%s: a %s tensor cannot be given as .npy", path, tl_dtype_name(dtype));
     if (rank > TL_MAX_DIMS)
         return tl__fail(reterr, TL_EINVAL, "%s: rank %u", path, rank);
     if ((enum tl_npy_type)type != npy->type)
-        return tl__fail(reterr, TL_EINVAL, "%s: dtype is %s, expected %s", path, tl__npy_type_name(npy->type),
-                        tl_dtype_name(dtype));
+        return own >= 0 ? tl__fail(reterr, TL_EINVAL, "%s: dtype is %s, expected %s", path,
+                                   tl__npy_type_name(npy->type), tl_dtype_name(dtype))
+                        : tl__fail(reterr, TL_EINVAL, "%s: dtype is %s, expected float32, to be rounded to %s", path,
+                                   tl__npy_type_name(npy->type), tl_dtype_name(dtype));
     for (unsigned d = 0; d < rank; d++) {
         wide[d] = shape[d];
         same = same && npy->shape[d] == shape[d];
@@ -443,10 +447,54 @@ static int check_match(const struct tl_npy *npy, const char *path, enum tl_dtype
         shape_text(found, sizeof(found), npy->rank, npy->shape);
         return tl__fail(reterr, TL_EINVAL, "%s: shape is %s, expected %s", path, found, expected);
     }
-    if (npy->bytes != bytes)
-        return tl__fail(reterr, TL_EINVAL, "%s: %llu bytes for a buffer of %zu", path, (unsigned long long)npy->bytes,
+    needed = own >= 0 ? npy->bytes : (npy->bytes / sizeof(float) * tl_dtype_bits(dtype) + 7) / 8;
+    if (needed != bytes)
+        return tl__fail(reterr, TL_EINVAL, "%s: %llu bytes for a buffer of %zu", path, (unsigned long long)needed,
                         bytes);
     return 0;
+}
+
+/* Elements [at, at + n) of `to`, of a dtype that .npy does not have; `at` is even. */
+static void round_to(enum tl_dtype dtype, const float *from, uint64_t at, size_t n, uint8_t *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t k = at + i;
+        uint16_t code;
+
+        switch (dtype) {
+        case TL_BFLOAT16:
+            code = tl__bf16_of_f32(from[i]);
+            memcpy(to + 2 * k, &code, sizeof(code));
+            break;
+        case TL_FP8E4M3FN:
+            to[k] = tl__fp8e4m3fn_of_f32(from[i]);
+            break;
+        case TL_FP8E8M0:
+            to[k] = tl__fp8e8m0_of_f32(from[i]);
+            break;
+        default: /* fp4e2m1: the low four bits come first */
+            to[k / 2] =
+                (uint8_t)(k % 2 == 0 ? tl__fp4e2m1_of_f32(from[i]) : to[k / 2] | tl__fp4e2m1_of_f32(from[i]) << 4);
+            break;
+        }
+    }
+}
+
+static int read_rounded(int fd, enum tl_dtype dtype, const struct tl_npy *npy, void *buffer, uint64_t offset,
+                        const char *path, struct tl_error *reterr)
+{
+    uint64_t count = npy->bytes / sizeof(float);
+    float block[BLOCK];
+    int code = 0;
+
+    for (uint64_t at = 0; at < count && code == 0; at += BLOCK) {
+        size_t n = count - at < BLOCK ? (size_t)(count - at) : BLOCK;
+
+        code = read_all(fd, block, n * sizeof(float), offset + at * sizeof(float), path, reterr);
+        if (code == 0)
+            round_to(dtype, block, at, n, buffer);
+    }
+    return code;
 }
 
 int tl__npy_read_into(const char *path, enum tl_dtype dtype, unsigned rank, const uint32_t *shape, void *buffer,
@@ -460,7 +508,8 @@ int tl__npy_read_into(const char *path, enum tl_dtype dtype, unsigned rank, cons
         return code;
     code = check_match(&npy, path, dtype, rank, shape, bytes, reterr);
     if (code == 0)
-        code = read_all(fd, buffer, npy.bytes, offset, path, reterr);
+        code = tl__npy_type_of_dtype(dtype) >= 0 ? read_all(fd, buffer, npy.bytes, offset, path, reterr)
+                                                 : read_rounded(fd, dtype, &npy, buffer, offset, path, reterr);
     (void)close(fd);
     return code;
 }

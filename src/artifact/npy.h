@@ -53,7 +53,9 @@ int tl__npy_dtype_of_type(enum tl_npy_type type);
 int tl__npy_parse(const void *image, size_t size, const char *name, struct tl_npy *ret_npy, struct tl_error *reterr);
 /* Reads a file. Free *ret_npy with tl__npy_free. Also TL_ENOENT, TL_EIO, TL_ENOMEM. */
 int tl__npy_read(const char *path, struct tl_npy *ret_npy, struct tl_error *reterr);
-/* Reads into `buffer`, checking that the file is exactly of this dtype and shape: TL_EINVAL says how it differs. */
+/* Reads into `buffer`, checking that the file is exactly of this dtype and shape: TL_EINVAL says how it differs. For
+ * the floats that .npy does not have (bfloat16, fp8, fp4) it must be of float32, and is rounded to nearest, ties to
+ * even. */
 int tl__npy_read_into(const char *path, enum tl_dtype dtype, unsigned rank, const uint32_t *shape, void *buffer,
                       size_t bytes, struct tl_error *reterr);
 /* Frees the data; NULL data is fine. */

@@ -169,6 +169,7 @@ static void npy_files(void **state)
         {2, "vector_add --set elements=8 --arg x=shape.npy", "shape.npy"},
         {2, "vector_add --set elements=8 --arg x=order.npy", "order.npy"},
         {2, "vector_add --set elements=8 --arg x=cut.npy", "cut.npy"},
+        {2, "paged_attention --case bfloat16 --arg q=ints.npy", "dtype is int32, expected float32, to be rounded to "},
     };
 
     (void)state;
@@ -178,9 +179,12 @@ static void npy_files(void **state)
     write_npy("dtype.npy", "<i4", "False", "8,", 32);
     write_npy("shape.npy", "<f4", "False", "9,", 36);
     write_npy("order.npy", "<f4", "True", "2, 4", 32);
+    write_npy("ints.npy", "<i4", "False", "2, 4, 16", 512);
+    write_npy("floats.npy", "<f4", "False", "2, 4, 16", 512);
     write_npy("cut.npy", "<f4", "False", "8,", 31);
     ROWS(rows);
-    expect(0, "run vector_add --set elements=8 --arg x=good.npy"); /* 0 + 3: the golden follows the file */
+    expect(0, "run paged_attention --case bfloat16 --arg q=floats.npy"); /* rounded */
+    expect(0, "run vector_add --set elements=8 --arg x=good.npy");       /* 0 + 3: the golden follows the file */
 }
 
 static void resources(void **state)

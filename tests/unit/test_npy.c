@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/artifact_fixture.h"
 
+#include <math.h>
+
 #include "artifact/npy.h"
+#include "tensor/convert.h"
 
 /* An image: magic, version `major`, a header as given, `data_bytes` counting bytes. Returns its size. */
 static size_t image_of(uint8_t *to, unsigned major, const char *header, size_t data_bytes)
@@ -216,9 +219,55 @@ static void reading_into_a_tensor_checks_it(void **state)
     assert_int_equal(tl__npy_read_into(path, TL_FLOAT32, 1, shape, got, 24, &err), TL_EINVAL);
     assert_non_null(strstr(err.msg, "expected (2,)"));
     assert_int_equal(tl__npy_read_into(path, TL_FLOAT32, 2, shape, got, 20, &err), TL_EINVAL);
-    assert_int_equal(tl__npy_read_into(path, TL_BFLOAT16, 2, shape, got, 12, &err), TL_ENOTSUP);
+    assert_int_equal(tl__npy_read_into(path, TL_BFLOAT16, 2, shape, got, 24, &err), TL_EINVAL);
+    assert_non_null(strstr(err.msg, "12 bytes for a buffer of 24"));
+    assert_int_equal(tl__npy_read_into(path, (enum tl_dtype)99, 2, shape, got, 12, &err), TL_ENOTSUP);
     assert_int_equal(tl__npy_read_into(path, TL_FLOAT32, 6, shape, got, 24, &err), TL_EINVAL);
     assert_int_equal(tl__npy_read_into(fixture_path("b"), TL_FLOAT32, 2, shape, got, 24, &err), TL_ENOENT);
+}
+
+/* Floats that .npy does not have come from float32: to nearest, ties to even; more than one block of them. */
+static void floats_without_a_type_are_rounded(void **state)
+{
+    static const uint32_t shape[2] = {2, 3}, many[1] = {3001};
+    static const uint16_t bf16[6] = {0x3f80, 0x3f80, 0x3f82, 0xc020, 0x7f80, 0x3f81};
+    static const uint8_t e4m3[6] = {0x38, 0x38, 0x38, 0xc2, 0x7f, 0x38}, e8m0[6] = {127, 127, 127, 255, 254, 127};
+    static const uint8_t e2m1[3] = {0x22, 0xc2, 0x27};
+    float data[6] = {1, 1 + 0x1p-8f, 1 + 0x3p-8f, -2.5f, (float)INFINITY, 1 + 0x1p-8f + 0x1p-20f}, *long_data;
+    struct tl_npy npy = {.type = TL_NPY_F4, .rank = 2, .shape = {2, 3}, .bytes = 24, .data = data};
+    struct tl_error err = {0};
+    uint16_t got[6], *long_got;
+    const char *path;
+
+    (void)state;
+    path = fixture_path("wide.npy");
+    assert_int_equal(tl__npy_write(path, &npy, &err), 0);
+    assert_int_equal(tl__npy_read_into(path, TL_BFLOAT16, 2, shape, got, 12, &err), 0);
+    assert_memory_equal(got, bf16, 12);
+    assert_int_equal(tl__npy_read_into(path, TL_FP8E4M3FN, 2, shape, got, 6, &err), 0);
+    assert_memory_equal(got, e4m3, 6);
+    assert_int_equal(tl__npy_read_into(path, TL_FP8E8M0, 2, shape, got, 6, &err), 0);
+    assert_memory_equal(got, e8m0, 6);
+    assert_int_equal(tl__npy_read_into(path, TL_FP4E2M1, 2, shape, got, 3, &err), 0);
+    assert_memory_equal(got, e2m1, 3);
+    npy = (struct tl_npy){.type = TL_NPY_I4, .rank = 2, .shape = {2, 3}, .bytes = 24, .data = data};
+    assert_int_equal(tl__npy_write(path, &npy, &err), 0);
+    assert_int_equal(tl__npy_read_into(path, TL_BFLOAT16, 2, shape, got, 12, &err), TL_EINVAL);
+    assert_non_null(strstr(err.msg, "dtype is int32, expected float32, to be rounded to bfloat16"));
+
+    long_data = malloc(many[0] * sizeof(*long_data));
+    long_got = malloc(many[0] * sizeof(*long_got));
+    assert_true(long_data != NULL && long_got != NULL);
+    for (uint32_t i = 0; i < many[0]; i++)
+        long_data[i] = (float)(i % 256); /* exact in 8 bits */
+    npy = (struct tl_npy){
+        .type = TL_NPY_F4, .rank = 1, .shape = {many[0]}, .bytes = many[0] * sizeof(float), .data = long_data};
+    assert_int_equal(tl__npy_write(path, &npy, &err), 0);
+    assert_int_equal(tl__npy_read_into(path, TL_BFLOAT16, 1, many, long_got, 2 * many[0], &err), 0);
+    for (uint32_t i = 0; i < many[0]; i++)
+        assert_true(tl__f32_of_bf16(long_got[i]) == long_data[i]);
+    free(long_data);
+    free(long_got);
 }
 
 static void arrays_that_disagree_are_not_written(void **state)
@@ -276,6 +325,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(versions_and_spellings, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(bad_files_are_named_in_one_line, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(reading_into_a_tensor_checks_it, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(floats_without_a_type_are_rounded, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(arrays_that_disagree_are_not_written, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(numpy_agrees, fixture_setup, fixture_teardown),
     };
