@@ -196,8 +196,8 @@ static void walk(const char *dir, const char *below, void (*visit)(const char *n
 
 static void check_artifact(const char *name, const struct stat *st, void *ctx)
 {
-    static const char *const artifacts[] = {"args_dump", "args_dump/args_dump.json", "args_dump/args.bin",
-                                            "dfx_meta.json", "program"};
+    static const char *const artifacts[] = {"args_dump",     "args_dump/args_dump.json", "args_dump/args.bin",
+                                            "dfx_meta.json", "name_map_default.json",    "program"};
     size_t n = strlen(name);
 
     (void)st;
