@@ -340,6 +340,23 @@ static void a_beginning_of_a_header_is_known(void **state)
     free(bytes);
 }
 
+/* Whoever asks does not disturb: the writer still has its lock, and two may ask at once. */
+static void a_writer_that_lives_is_known(void **state)
+{
+    const char *path = fixture_path(TL_JOURNAL_NAME);
+    struct tl_journal_writer *w;
+    char name[400];
+
+    (void)state;
+    (void)snprintf(name, sizeof(name), "%s", path);
+    assert_false(tl__journal_lives(name));
+    w = create();
+    assert_true(tl__journal_lives(name));
+    assert_true(tl__journal_lives(name));
+    tl__journal_close(w, false);
+    assert_false(tl__journal_lives(name));
+}
+
 static void wrong_blocks_are_refused(void **state)
 {
     struct tl_journal_writer *w = create();
@@ -412,6 +429,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_consistent_lie_is_found, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(damaged_headers_are_refused, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_beginning_of_a_header_is_known, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_writer_that_lives_is_known, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(wrong_blocks_are_refused, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_failed_append_is_cut_off, fixture_setup, fixture_teardown),
     };
