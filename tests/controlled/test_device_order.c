@@ -162,6 +162,13 @@ static void tight_rings(void **state)
         .threads = 2, .clusters = 1, .schedulers = 1, .task_window = 4, .dep_pool = 16, .heap_bytes = 4096});
 }
 
+/* All must be complete before a task that asks for more than there is. */
+static void a_pool_for_what_is_retained(void **state)
+{
+    (void)state;
+    sweep(&(struct bare_opts){.threads = 3, .clusters = 2, .schedulers = 2, .task_window = 16, .dep_pool = 1});
+}
+
 static void one_thread(void **state)
 {
     (void)state;
@@ -177,10 +184,8 @@ static void an_image(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rings_with_room),
-        cmocka_unit_test(tight_rings),
-        cmocka_unit_test(one_thread),
-        cmocka_unit_test(an_image),
+        cmocka_unit_test(rings_with_room), cmocka_unit_test(tight_rings), cmocka_unit_test(a_pool_for_what_is_retained),
+        cmocka_unit_test(one_thread),      cmocka_unit_test(an_image),
     };
 
     if (argc > 1)
