@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 
+#include <string.h>
+
 struct tl_text tl__text(char *at, size_t size)
 {
     at[0] = '\0';
@@ -41,4 +43,14 @@ void tl__text_hex(struct tl_text *t, uint64_t value, unsigned digits)
     }
     text[n] = '\0';
     tl__text_put(t, text);
+}
+
+const char *tl__source_name(const char *path)
+{
+    size_t at = path != NULL ? strlen(path) : 0;
+
+    for (unsigned slashes = 0; at > 0; at--)
+        if (path[at - 1] == '/' && ++slashes == 2)
+            break;
+    return path != NULL ? path + at : "?";
 }

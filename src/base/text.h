@@ -23,4 +23,8 @@ void tl__text_dec(struct tl_text *t, uint64_t value);
 /* "0x" and at least `digits` (1..16) hexadecimal digits. */
 void tl__text_hex(struct tl_text *t, uint64_t value, unsigned digits);
 
+/* Of a source's path (__FILE__, or NULL): its name and its folder's, in place. Enough to find it, and the same wherever
+ * the tree lies and from wherever it was built. */
+const char *tl__source_name(const char *path);
+
 #endif

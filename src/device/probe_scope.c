@@ -8,16 +8,10 @@
 
 #define WHOLE "(orchestration)" /* what stands outside any scope */
 
-/* The file's name and its folder's: enough to find it, and the same wherever the tree lies. */
 static void fill_file(struct tl_wire_scope_record *r, const char *file)
 {
-    size_t n = strlen(file), at = n;
+    size_t n = strlen(file), at = n >= sizeof(r->file) ? n - (sizeof(r->file) - 1) : 0;
 
-    for (unsigned slashes = 0; at > 0; at--)
-        if (file[at - 1] == '/' && ++slashes == 2)
-            break;
-    if (n - at >= sizeof(r->file))
-        at = n - (sizeof(r->file) - 1);
     memcpy(r->file, file + at, n - at);
 }
 

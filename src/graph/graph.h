@@ -127,7 +127,7 @@ struct tl_range {
 
 /* An open scope. Depth 0 is the outermost. */
 struct tl_scope_info {
-    const char *file; /* the caller's, static */
+    const char *file; /* within the caller's, static: tl__source_name of it */
     int line;
     uint32_t depth, ring;
     enum tl_scope_kind kind;
@@ -141,7 +141,7 @@ struct tl_ring_usage {
 
 /* A value that tl_dump_tag marked. */
 struct tl_tag {
-    const char *name, *file; /* the caller's, static */
+    const char *name, *file; /* the caller's, static; file: tl__source_name of it */
     int line;
     bool consumed; /* some later task took it */
 };

@@ -6,6 +6,8 @@
  */
 #include "graph/graph_impl.h"
 
+#include "base/text.h"
+
 int tl__scopes_init(struct tl_graph *g)
 {
     if (tl_vec_reserve(&g->ranges, 1) < 0)
@@ -42,7 +44,7 @@ int tl__graph_scope_begin(struct tl_graph *g, enum tl_scope_kind kind, const cha
         push_segment(g, tl__frame_top(g));
     f = &g->frames.items[g->frames.count++];
     *f = (struct tl_frame){
-        .info = {.file = file, .line = line, .depth = depth, .ring = ring, .kind = kind},
+        .info = {.file = tl__source_name(file), .line = line, .depth = depth, .ring = ring, .kind = kind},
         .serial = ++g->frame_serial,
         .first = (uint32_t)g->rings[ring].task_head,
     };

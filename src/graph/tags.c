@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 static uint32_t bucket_of(const struct tl_tensor *t)
 {
     uint64_t x = (t->buffer >> 4) ^ (t->owner << 1) ^ (t->start_offset << 20) ^ ((uint64_t)t->version << 40);
@@ -54,7 +56,7 @@ int tl__graph_tag(struct tl_graph *g, struct tl_tensor *t, const char *name, con
         return tl__fail(reterr, TL_EGRAPH,
                         "tl_dump_tag(%s) at %s:%d: the tensor has no value yet; tag it after the "
                         "submit that allocates it",
-                        name, file, line);
+                        name, tl__source_name(file), line);
     t->tag = tl__tag_find(&g->tags, t);
     if (t->tag != 0) /* a second entry would hide the first, which then looks as if nobody had consumed it */
         return 0;
@@ -66,7 +68,8 @@ int tl__graph_tag(struct tl_graph *g, struct tl_tensor *t, const char *name, con
     *entry = (struct tl_tag_entry){.buffer = t->buffer, .owner = t->owner, .version = t->version, .next = *bucket};
     tl__region_of(t, &entry->region);
     *bucket = (uint32_t)g->tags.entries.count++;
-    g->tags.tags.items[g->tags.tags.count++] = (struct tl_tag){.name = name, .file = file, .line = line};
+    g->tags.tags.items[g->tags.tags.count++] =
+        (struct tl_tag){.name = name, .file = tl__source_name(file), .line = line};
     t->tag = (uint32_t)g->tags.tags.count;
     return 0;
 }

@@ -132,7 +132,7 @@ static void graphs(void **state)
         {2, "bad_args --case mark_not_added --dump-args 3 --out m3", ""},
         {2, "bad_args --case not_allocated", ""},
         {2, "bad_args --case unknown_dependency", ""},
-        {2, "bad_args --case open_scope", "scope"},
+        {2, "bad_args --case open_scope", "that began at broken/bad_args.c:"},
         {2, "bad_args --case own_message", ""},
     };
 

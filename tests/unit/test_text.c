@@ -43,11 +43,23 @@ static void what_does_not_fit_is_cut(void **state)
     assert_string_equal(memory, "");
 }
 
+static void a_source_has_its_folder(void **state)
+{
+    (void)state;
+    assert_string_equal(tl__source_name("../../examples/broken/bad_args.c"), "broken/bad_args.c");
+    assert_string_equal(tl__source_name("/a/b.c"), "a/b.c");
+    assert_string_equal(tl__source_name("/b.c"), "/b.c");
+    assert_string_equal(tl__source_name("b.c"), "b.c");
+    assert_string_equal(tl__source_name(""), "");
+    assert_string_equal(tl__source_name(NULL), "?");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers),
         cmocka_unit_test(what_does_not_fit_is_cut),
+        cmocka_unit_test(a_source_has_its_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
