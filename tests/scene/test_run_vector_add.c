@@ -274,9 +274,20 @@ static void a_run_names_its_own_directory(void **state)
     free(second);
 }
 
+/* What is named to be typed next can be typed, whatever the directory is called. */
+static void a_directory_of_several_words(void **state)
+{
+    (void)state;
+    expect(0, "run vector_add --dump-args 2 --out \"two words/it's\"");
+    assert_non_null(strstr(output, "  next       tasklens dump 'two words/it'\\''s'\n"));
+    assert_non_null(strstr(output, "\ntwo words/it's\n"));
+    expect(0, "dump 'two words/it'\\''s'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_directory_of_several_words),
         cmocka_unit_test(process_mapped),
         cmocka_unit_test(process_copy),
         cmocka_unit_test(thread_mapped),

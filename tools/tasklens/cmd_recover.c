@@ -83,6 +83,7 @@ static void report(const struct tl_recover_result *result, const char *dir)
 {
     const char *names[TL_VIEWERS_MAX];
     size_t n = tl__viewer_names(tl__viewers_of(dir), names);
+    char word[8192];
 
     if (result->complete)
         print_complete(result);
@@ -90,7 +91,7 @@ static void report(const struct tl_recover_result *result, const char *dir)
         print_rebuilt(result);
     print_unrecorded(result);
     for (size_t i = 0; i < n; i++)
-        printf("%-10s tasklens %s %s\n", i == 0 ? "next" : "", names[i], dir);
+        printf("%-10s tasklens %s %s\n", i == 0 ? "next" : "", names[i], tl__viewer_word(dir, word, sizeof(word)));
     printf("%s\n", dir);
 }
 

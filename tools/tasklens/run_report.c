@@ -193,12 +193,13 @@ void tl__report_tail(const struct tl_run_session *s)
 {
     const char *names[TL_VIEWERS_MAX];
     size_t n = tl__viewer_names(s->viewers, names);
+    char word[2 * sizeof(s->dir)];
 
     if (s->dir[0] == '\0')
         return;
     for (size_t i = 0; i < n; i++) {
         label(s, i == 0 ? "next" : "");
-        printf("tasklens %s %s\n", names[i], s->dir);
+        printf("tasklens %s %s\n", names[i], tl__viewer_word(s->dir, word, sizeof(word)));
     }
     printf("%s\n", s->dir);
 }

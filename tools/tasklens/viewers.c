@@ -2,6 +2,7 @@
 #include "viewers.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static const struct {
@@ -35,4 +36,24 @@ size_t tl__viewer_names(unsigned found, const char *ret_names[TL_VIEWERS_MAX])
         if ((found >> i & 1u) != 0)
             ret_names[n++] = viewers[i].command;
     return n;
+}
+
+/* What no shell reads anything into. */
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=@%:,./";
+
+const char *tl__viewer_word(const char *path, char *to, size_t size)
+{
+    size_t at = 0;
+
+    if (path[0] != '\0' && path[strspn(path, plain)] == '\0') {
+        (void)snprintf(to, size, "%s", path);
+        return to;
+    }
+    at += (size_t)snprintf(to, size, "'");
+    for (const char *c = path; *c != '\0' && at < size;
+         c++) /* a quote ends the quoted part, stands alone, begins another */
+        at += (size_t)snprintf(to + at, size - at, *c == '\'' ? "'\\''" : "%c", *c);
+    if (at < size)
+        (void)snprintf(to + at, size - at, "'");
+    return to;
 }

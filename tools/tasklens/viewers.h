@@ -11,5 +11,8 @@
 unsigned tl__viewers_of(const char *dir);
 /* Their names for the bits in `viewers`, in the order in which people ask; how many. The names are the program's. */
 size_t tl__viewer_names(unsigned viewers, const char *ret_names[TL_VIEWERS_MAX]);
+/* `path` as one word of a shell command into `to`: as it is, or in quotes where a shell would take it apart. Returns
+ * `to`; cut if it does not fit. */
+const char *tl__viewer_word(const char *path, char *to, size_t size);
 
 #endif
