@@ -199,14 +199,14 @@ void tl__put_dump_summary(struct tl_page *out, const struct tl_recording *record
     const struct tl_dump_summary *s = tl_recording_summary(recording);
 
     tl__put_format(out,
-                   "%s: level %" PRIu32 ", %" PRIu64 " args (%" PRIu64 " before, %" PRIu64 " after; %" PRIu64
+                   "%s: level %" PRIu32 ", %" PRIu64 " arg%s (%" PRIu64 " before, %" PRIu64 " after; %" PRIu64
                    " input, %" PRIu64 " output, %" PRIu64 " inout), ",
-                   dir, s->level, s->total_args, s->before_dispatch, s->after_completion, s->input_args, s->output_args,
-                   s->inout_args);
+                   dir, s->level, s->total_args, tl__plural(s->total_args), s->before_dispatch, s->after_completion,
+                   s->input_args, s->output_args, s->inout_args);
     if (s->bin_file[0] == 0)
         tl__put_str(out, "no payload file\n");
     else
-        tl__put_format(out, "%s %" PRIu64 " bytes\n", s->bin_file, s->bin_bytes);
+        tl__put_format(out, "%s %" PRIu64 " byte%s\n", s->bin_file, s->bin_bytes, tl__plural(s->bin_bytes));
 }
 
 static void put_heading(struct tl_page *out, const struct tl_dump_list *list)
@@ -216,14 +216,14 @@ static void put_heading(struct tl_page *out, const struct tl_dump_list *list)
 
     tl__put_dump_summary(out, list->scan.recording, list->dir);
     if (s->truncated_args > 0)
-        tl__put_format(out, "truncated: %" PRIu64 " payloads hold the first part of their tensor only\n",
-                       s->truncated_args);
+        tl__put_format(out, "truncated: %" PRIu64 " payload%s the first part of the tensor only\n", s->truncated_args,
+                       s->truncated_args == 1 ? " holds" : "s hold");
     if (s->dropped_records > 0)
-        tl__put_format(out, "dropped: %" PRIu64 " records were seen on the device and are not here\n",
-                       s->dropped_records);
+        tl__put_format(out, "dropped: %" PRIu64 " record%s seen on the device and %s not here\n", s->dropped_records,
+                       s->dropped_records == 1 ? " was" : "s were", s->dropped_records == 1 ? "is" : "are");
     if (s->dropped_overwrite > 0)
-        tl__put_format(out, "overwritten: %" PRIu64 " payloads were gone before they were read\n",
-                       s->dropped_overwrite);
+        tl__put_format(out, "overwritten: %" PRIu64 " payload%s gone before being read\n", s->dropped_overwrite,
+                       s->dropped_overwrite == 1 ? " was" : "s were");
     if (list->scan.pick->count < total)
         tl__put_format(out, "shown: %" PRIu64 " of %" PRIu64 "\n", list->scan.pick->count, total);
 }

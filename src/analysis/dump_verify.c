@@ -247,14 +247,16 @@ int tl__dump_verify_text(struct tl_page *out, const struct tl_dump_verify *verif
     code = verdict(&p);
     each_loss(&p, put_loss, out);
     tl__put_format(out,
-                   "%s: %s: %" PRIu64 " records, %" PRIu64 " payloads of %" PRIu64 " bytes; %" PRIu64
-                   " hashes checked, %" PRIu64 " payloads without one; %" PRIu64 " faults\n",
+                   "%s: %s: %" PRIu64 " record%s, %" PRIu64 " payload%s of %" PRIu64 " byte%s; %" PRIu64
+                   " hash%s checked, %" PRIu64 " payload%s without one; %" PRIu64 " fault%s\n",
                    verify->dir,
                    words[code == 0          ? 0
                          : code == TL_ELOST ? 1
                                             : 2],
-                   p.result.records, p.result.payloads, p.result.payload_bytes, p.result.hashed, p.result.unhashed,
-                   p.result.faults);
+                   p.result.records, tl__plural(p.result.records), p.result.payloads, tl__plural(p.result.payloads),
+                   p.result.payload_bytes, tl__plural(p.result.payload_bytes), p.result.hashed,
+                   p.result.hashed == 1 ? "" : "es", p.result.unhashed, tl__plural(p.result.unhashed), p.result.faults,
+                   tl__plural(p.result.faults));
     return out->error != 0 ? out->error : code;
 }
 

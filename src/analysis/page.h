@@ -47,6 +47,12 @@ void tl__put_fill(struct tl_page *t, char c, size_t n);
 void tl__put_format(struct tl_page *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void tl__put_u64(struct tl_page *t, uint64_t value);
 
+/* What a noun has behind a number. */
+static inline const char *tl__plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static inline void tl__put_str(struct tl_page *t, const char *text)
 {
     tl__put(t, text, strlen(text));

@@ -157,7 +157,7 @@ static void export_npy(void **state)
     assert_int_equal(access(fixture_path("run/args_dump/npy/r0t1_after_output_arg4.npy"), F_OK), -1);
     assert_int_equal(access(fixture_path("run/args_dump/npy/r0t1_before_input_arg3.npy"), F_OK), -1);
     expect(0, "dump run --export npy -i 13");
-    assert_non_null(strstr(output, "1 file written\n1 of them hold bfloat16, fp8 or fp4 values widened to float32"));
+    assert_non_null(strstr(output, "1 file written\n1 of them holds bfloat16, fp8 or fp4 values widened to float32"));
 }
 
 static void export_that_cannot_be_written(void **state)
@@ -231,7 +231,7 @@ static void verify_finds_each_fault(void **state)
     fixture_write("cut/args_dump/args.bin", f.bin, f.bin_bytes - 1);
     expect(4, "dump --verify cut");
     assert_non_null(strstr(output, "fault: record 18 (r1t7 after_completion output arg 5): "));
-    assert_non_null(strstr(output, "1 faults"));
+    assert_non_null(strstr(output, "1 fault"));
     free(bin);
 }
 

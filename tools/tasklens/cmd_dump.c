@@ -331,13 +331,14 @@ static void print_exported(const struct exported *sum, const char *dir)
 {
     printf("%" PRIu64 " file%s written\n", sum->files, sum->files == 1 ? "" : "s");
     if (sum->widened > 0)
-        printf("%" PRIu64 " of them hold bfloat16, fp8 or fp4 values widened to float32: .npy has no such dtype\n",
-               sum->widened);
+        printf("%" PRIu64 " of them hold%s bfloat16, fp8 or fp4 values widened to float32: .npy has no such dtype\n",
+               sum->widened, sum->widened == 1 ? "s" : "");
     if (sum->flat > 0)
-        printf("%" PRIu64 " of them have one dimension: their payload was cut\n", sum->flat);
+        printf("%" PRIu64 " of them %s one dimension: the payload was cut\n", sum->flat,
+               sum->flat == 1 ? "has" : "have");
     if (sum->without > 0)
-        printf("%" PRIu64 " entries have no payload, or a dtype or rank that is not known, and no file\n",
-               sum->without);
+        printf("%" PRIu64 " %s no payload, or a dtype or rank that is not known, and no file\n", sum->without,
+               sum->without == 1 ? "entry has" : "entries have");
     printf("%s\n", dir);
 }
 
