@@ -147,6 +147,14 @@ static void what_is_no_program_says_so(void **state)
     assert_non_null(strstr(err.msg, "not a program"));
 }
 
+static const char tiny[] =
+    "#include <tasklens/program.h>\n"
+    "static void k(const struct tl_kernel_args *a) { (void)a; }\n"
+    "static void o(struct tl_orch *a, const struct tl_program_args *b) { (void)a; (void)b; }\n"
+    "static int p(struct tl_data *d) { (void)d; return 0; }\n"
+    "static const struct tl_kernel ks[] = {TL_KERNEL(0, \"k\", TL_AIV, k, TL_IN)};\n"
+    "TL_PROGRAM(.name = \"tiny\", .kernels = ks, .n_kernels = 1, .orchestrate = o, .prepare = p);\n";
+
 static void a_c_file_is_compiled_loaded_and_kept(void **state)
 {
     char source[300], object_path[4096], kept[300];
@@ -158,13 +166,7 @@ static void a_c_file_is_compiled_loaded_and_kept(void **state)
 
     (void)state;
     setenv("TASKLENS_INCLUDE", TL_TEST_SOURCE_DIR "/include", 1);
-    write_file("tiny.c",
-               "#include <tasklens/program.h>\n"
-               "static void k(const struct tl_kernel_args *a) { (void)a; }\n"
-               "static void o(struct tl_orch *a, const struct tl_program_args *b) { (void)a; (void)b; }\n"
-               "static int p(struct tl_data *d) { (void)d; return 0; }\n"
-               "static const struct tl_kernel ks[] = {TL_KERNEL(0, \"k\", TL_AIV, k, TL_IN)};\n"
-               "TL_PROGRAM(.name = \"tiny\", .kernels = ks, .n_kernels = 1, .orchestrate = o, .prepare = p);\n");
+    write_file("tiny.c", tiny);
     (void)snprintf(source, sizeof(source), "%s/tiny.c", dir);
     if (tl__compile(source, object_path, sizeof(object_path), &lock, &err) != 0)
         fail_msg("%s", err.msg);
@@ -216,8 +218,8 @@ static void a_killed_process_leaves_no_compiled_program(void **state)
     (void)state;
     setenv("TASKLENS_INCLUDE", TL_TEST_SOURCE_DIR "/include", 1);
     setenv("TMPDIR", dir, 1);
-    write_file("empty.c", "int nothing;\n");
-    (void)snprintf(source, sizeof(source), "%s/empty.c", dir);
+    write_file("tiny.c", tiny);
+    (void)snprintf(source, sizeof(source), "%s/tiny.c", dir);
     (void)snprintf(other, sizeof(other), "%s/tasklens-compile-mine", dir);
     assert_int_equal(mkdir(other, 0777), 0);
     (void)snprintf(other, sizeof(other), "%s/tasklens-compile-mine/notes", dir);
