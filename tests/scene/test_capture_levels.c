@@ -422,7 +422,7 @@ static void exactly_the_tagged_value(void **state)
         capture_begin(&c, i / 4, level);
         assert_int_equal(capture_run(&c, &tag_program, tensors, 2), 0);
         capture_sound(&c);
-        (void)snprintf(line, sizeof(line), "tl_dump_tag(&never) at %s:%d:", __FILE__, never_line);
+        (void)snprintf(line, sizeof(line), "tl_dump_tag(&never) at scene/test_capture_levels.c:%d:", never_line);
         assert_int_equal(capture_logged(line), level == 1 || level == 3);
         assert_int_equal(capture_logged("tl_dump_tag"), level == 1 || level == 3);
         for (unsigned k = 0; k < 8 && level % 2 == 1; k++) {
