@@ -98,22 +98,6 @@ static double run_ours(struct tl_worker *w, struct tl_loaded *loaded, int64_t ta
     return (double)result.wall_ns / (double)tasks;
 }
 
-/* libgomp's threads spin where they wait (OMP_WAIT_POLICY=active), also between its turns: they are ended before ours
- * and started, untimed, before theirs. */
-static void one_each(struct tl_worker *w, const struct graph *g, struct tl_loaded *loaded, int64_t tasks, int64_t width,
-                     double *ret_ours, double *ret_theirs)
-{
-    double began;
-
-    (void)omp_pause_resource_all(omp_pause_hard);
-    *ret_ours = run_ours(w, loaded, tasks, width);
-#pragma omp parallel num_threads(2)
-    __asm__ volatile("");
-    began = omp_get_wtime();
-    g->gomp(tasks, width);
-    *ret_theirs = (omp_get_wtime() - began) * 1e9 / (double)tasks;
-}
-
 static void measure(struct tl_worker *w, const struct graph *g, int64_t tasks, int rounds)
 {
     struct tl_program program = bench_program(g->orchestrate);
@@ -126,9 +110,16 @@ static void measure(struct tl_worker *w, const struct graph *g, int64_t tasks, i
         width = bench_square(&tasks);
     if (tl_worker_load_linked(w, &program, &loaded, &err) < 0)
         die("load", &err);
-    one_each(w, g, loaded, tasks, width, &ours[0], &theirs[0]); /* warms up */
-    for (int i = 0; i < rounds; i++)
-        one_each(w, g, loaded, tasks, width, &ours[i], &theirs[i]);
+    for (int i = -1; i < rounds; i++) { /* the first round of each only warms up */
+        double began, x = run_ours(w, loaded, tasks, width);
+
+        began = omp_get_wtime();
+        g->gomp(tasks, width);
+        if (i < 0)
+            continue;
+        ours[i] = x;
+        theirs[i] = (omp_get_wtime() - began) * 1e9 / (double)tasks;
+    }
     a = bench_median(ours, rounds);
     b = bench_median(theirs, rounds);
     printf("%-12s %8lld tasks   tasklens %7.0f ns   libgomp %7.0f ns   ratio %.2f\n", g->name, (long long)tasks, a, b,
