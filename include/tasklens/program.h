@@ -72,7 +72,7 @@ struct tl_program {
     /* Depends on its arguments alone: host_build_graph starts an equal run from what the last one built. */
     void (*orchestrate)(struct tl_orch *o, const struct tl_program_args *in);
     int (*prepare)(struct tl_data *d);  /* declares and fills the tensors; 0 or a negative code */
-    int (*golden)(struct tl_data *d);   /* writes what the outputs should be; 0 or a negative code. NULL: nothing is known */
+    int (*golden)(struct tl_data *d);   /* writes what the outputs should be; 0 or a negative code. NULL: not known */
 };
 
 #define TL_PROGRAM_API 1u
