@@ -28,10 +28,11 @@ struct pmu_task {
 static struct pmu_task pmu_tasks[PMU_MAX_TASKS];
 static uint32_t pmu_n_tasks; /* set by the test, before the run */
 
-/* What a part reports of a class: nobody else's value. */
+/* What a part reports of a class: nobody else's value, and apart from it by more than a model divides by, so that two
+ * parts never have one row. */
 static uint64_t pmu_count(uint32_t task, uint32_t block, uint32_t lane, uint32_t what)
 {
-    return UINT64_C(100000) * (what + 1) + 64 * task + 4 * block + lane;
+    return UINT64_C(100000000) * (what + 1) + UINT64_C(1024) * (64 * task + 4 * block + lane);
 }
 
 static void pmu_report(const struct tl_kernel_args *k)
