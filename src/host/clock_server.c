@@ -15,43 +15,62 @@
 
 #include "base/env.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "host/clock_estimate.h"
 
-#define SOCKET_NAME ".clock"
+#define JOB_DIR ".clock"
+#define SOCKET_NAME "socket"
 #define TRIES 64u
-#define TURN_US 50000 /* who asks and then says nothing is left after so long */
+#define TURN_US 50000               /* a peer that asks and then says nothing is dropped after this time */
+#define TURN_NS UINT64_C(200000000) /* and one that never stops asking after this time */
 #define RETRY_NS UINT64_C(10000000)
 #define ANSWER_NS UINT64_C(200000000)
 
 struct tl_clock_server {
     int fd;
+    int dir; /* ROOT/.clock, of which this process is the owner; -1: none */
+    int root;
     tl_au32 stop;
     struct tl_thread *thread;
-    char path[108]; /* of the socket; "": it has none */
 };
 
 /* ---- the address ---- */
 
-/* ROOT/.clock, or where that is too long a name that all who see this directory derive from it. */
-static socklen_t address_of(const char *root, bool by_path, struct sockaddr_un *ret_address)
+/* The socket stands in ROOT/.clock, a directory that only its owner can enter. It is named by the open directory, so
+ * that a path of any length fits into a socket's address, and so that nobody can put another directory in its place. */
+static void address_of(int dir, struct sockaddr_un *ret_address)
 {
-    struct stat st = {0};
-    uint64_t id[2];
-    int n;
-
     memset(ret_address, 0, sizeof(*ret_address));
     ret_address->sun_family = AF_UNIX;
-    n = snprintf(ret_address->sun_path, sizeof(ret_address->sun_path), "%s/" SOCKET_NAME, root);
-    if (by_path)
-        return n > 0 && (size_t)n < sizeof(ret_address->sun_path) ? (socklen_t)sizeof(*ret_address) : 0;
-    (void)stat(root, &st);
-    id[0] = st.st_dev;
-    id[1] = st.st_ino;
-    memset(ret_address->sun_path, 0, sizeof(ret_address->sun_path));
-    n = snprintf(ret_address->sun_path + 1, sizeof(ret_address->sun_path) - 1, "tasklens-clock-%016llx",
-                 (unsigned long long)tl__hash64(id, sizeof(id)));
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    (void)snprintf(ret_address->sun_path, sizeof(ret_address->sun_path), "/proc/self/fd/%d/" SOCKET_NAME, dir);
+}
+
+/* Opens ROOT/.clock. -1 with errno EPERM: it is a link, another user's, or others may enter it. */
+static int open_job_dir(int root)
+{
+    struct stat st;
+    int dir = openat(root, JOB_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (dir < 0)
+        return -1;
+    if (fstat(dir, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+        return dir;
+    (void)close(dir);
+    errno = EPERM;
+    return -1;
+}
+
+static int open_root(const char *root)
+{
+    return open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Whether the process at the other end is of the same user. */
+static bool is_ours(int fd)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == geteuid();
 }
 
 static int open_socket(uint64_t wait_us)
@@ -68,19 +87,22 @@ static int open_socket(uint64_t wait_us)
 
 /* ---- the one that answers ---- */
 
+/* At most TRIES questions, in at most TURN_NS: one peer cannot keep the others waiting for long. */
 static void answer(const struct tl_clock_server *s, int fd)
 {
     const struct timeval turn = {.tv_usec = TURN_US};
+    const uint64_t until = tl__now_ns() + TURN_NS;
     uint64_t word;
 
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &turn, sizeof(turn));
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &turn, sizeof(turn));
-    while (tl_load_acq(&s->stop) == 0 && recv(fd, &word, sizeof(word), MSG_WAITALL) == sizeof(word)) { /* C1 */
+    for (unsigned i = 0; i < TRIES && tl_load_acq(&s->stop) == 0; i++) { /* C1 */
+        if (recv(fd, &word, sizeof(word), MSG_WAITALL) != sizeof(word))
+            break;
         word = tl__now_ns();
-        if (send(fd, &word, sizeof(word), MSG_NOSIGNAL) != sizeof(word))
+        if (word > until || send(fd, &word, sizeof(word), MSG_NOSIGNAL) != sizeof(word))
             break;
     }
-    (void)close(fd);
 }
 
 static void serve(void *arg)
@@ -90,25 +112,27 @@ static void serve(void *arg)
     while (tl_load_acq(&s->stop) == 0) { /* C1: pairs with the stop */
         int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
 
-        if (fd >= 0)
+        if (fd < 0)
+            continue;
+        if (is_ours(fd))
             answer(s, fd);
+        (void)close(fd);
     }
 }
 
-static int try_bind(struct tl_clock_server *s, const char *root, bool by_path)
+static int bind_in(struct tl_clock_server *s, const char *root)
 {
     struct sockaddr_un address;
-    socklen_t bytes = address_of(root, by_path, &address);
 
-    if (bytes == 0)
+    s->root = open_root(root);
+    if (s->root < 0 || (mkdirat(s->root, JOB_DIR, 0700) != 0 && errno != EEXIST))
         return -1;
-    if (by_path) /* the root is this job's, so a socket that is there is a dead one */
-        (void)unlink(address.sun_path);
-    if (bind(s->fd, (struct sockaddr *)&address, bytes) != 0)
+    s->dir = open_job_dir(s->root);
+    if (s->dir < 0)
         return -1;
-    if (by_path)
-        (void)snprintf(s->path, sizeof(s->path), "%s", address.sun_path);
-    return 0;
+    (void)unlinkat(s->dir, SOCKET_NAME, 0); /* the root is this job's, so the process that made it is dead */
+    address_of(s->dir, &address);
+    return bind(s->fd, (struct sockaddr *)&address, sizeof(address));
 }
 
 int tl__clock_server_start(const char *root, struct tl_clock_server **ret_server, struct tl_error *reterr)
@@ -118,9 +142,11 @@ int tl__clock_server_start(const char *root, struct tl_clock_server **ret_server
 
     if (s == NULL)
         return tl__fail(reterr, TL_ENOMEM, "no memory for the clock's socket");
+    s->root = s->dir = -1;
     s->fd = open_socket(TURN_US);
-    if (s->fd < 0 || (try_bind(s, root, true) != 0 && try_bind(s, root, false) != 0) || listen(s->fd, 128) != 0)
-        rc = tl__fail(reterr, TL_EIO, "no socket for the ranks' clocks in %s: %s", root, strerror(errno));
+    if (s->fd < 0 || bind_in(s, root) != 0 || listen(s->fd, 128) != 0)
+        rc = tl__fail(reterr, TL_EIO, "cannot make a socket for the ranks' clocks in %s/" JOB_DIR ": %s", root,
+                      errno == EPERM ? "the directory is not this user's alone (mode 0700)" : strerror(errno));
     if (rc == 0)
         rc = tl__spawn("clock", serve, s, &s->thread);
     if (rc != 0) {
@@ -139,8 +165,13 @@ void tl__clock_server_stop(struct tl_clock_server *s)
     tl__join(s->thread);
     if (s->fd >= 0)
         (void)close(s->fd);
-    if (s->path[0] != '\0')
-        (void)unlink(s->path);
+    if (s->dir >= 0) {
+        (void)unlinkat(s->dir, SOCKET_NAME, 0);
+        (void)close(s->dir);
+        (void)unlinkat(s->root, JOB_DIR, AT_REMOVEDIR);
+    }
+    if (s->root >= 0)
+        (void)close(s->root);
     tl__free(s);
 }
 
@@ -148,17 +179,22 @@ void tl__clock_server_stop(struct tl_clock_server *s)
 
 static int reach(const char *root, uint64_t patience_us)
 {
-    for (unsigned by_path = 2; by_path-- > 0;) {
-        struct sockaddr_un address;
-        socklen_t bytes = address_of(root, by_path == 1, &address);
-        int fd = bytes != 0 ? open_socket(patience_us) : -1;
+    struct sockaddr_un address;
+    int at = open_root(root), dir = at >= 0 ? open_job_dir(at) : -1;
+    int fd = dir >= 0 ? open_socket(patience_us) : -1;
 
-        if (fd >= 0 && connect(fd, (struct sockaddr *)&address, bytes) == 0)
-            return fd;
-        if (fd >= 0)
+    if (fd >= 0) {
+        address_of(dir, &address);
+        if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 || !is_ours(fd)) {
             (void)close(fd);
+            fd = -1;
+        }
     }
-    return -1;
+    if (dir >= 0)
+        (void)close(dir);
+    if (at >= 0)
+        (void)close(at);
+    return fd;
 }
 
 void tl__clock_ask(const char *root, uint64_t patience_ns, struct tl_clock_reading *ret_reading)

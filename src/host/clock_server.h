@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asking the reference rank's host for its clock: a Unix-domain socket in the root (ROOT/.clock, or a name without a
- * file where that path is too long for one), served by a thread of that host. It reaches processes of one machine, in
- * whatever container they are; across machines the wall clocks have to do.
+ * Asking the reference rank's host for its clock: a Unix-domain socket in ROOT/.clock, a directory of the job's owner
+ * (mode 0700), served by a thread of that host. Both ends check that the other is of the same user (SO_PEERCRED); a
+ * peer has a bounded number of questions and a bounded time. It reaches processes of one machine, in whatever container
+ * they are; across machines the wall clocks are compared.
  */
 #ifndef TL_HOST_CLOCK_SERVER_H
 #define TL_HOST_CLOCK_SERVER_H
@@ -11,7 +12,7 @@
 
 struct tl_clock_server;
 
-/* Starts to answer. TL_EIO, TL_ENOMEM. */
+/* Starts to answer. TL_EIO (also: ROOT/.clock is there and is not this user's alone), TL_ENOMEM. */
 int tl__clock_server_start(const char *root, struct tl_clock_server **ret_server, struct tl_error *reterr);
 /* Ends within a few tenths of a second, whatever those who ask do. NULL is fine. */
 void tl__clock_server_stop(struct tl_clock_server *server);

@@ -6,6 +6,9 @@
 #include "unit/artifact_fixture.h"
 
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 
 #include "base/env.h"
 #include "host/clock_estimate.h"
@@ -184,6 +187,79 @@ static void the_clock_is_asked_for(void **state)
     expect_answers(deep);
 }
 
+/* A directory that others may enter is not this job's: nothing is bound in it, and nobody in it is asked. */
+static void a_directory_of_others_is_not_used(void **state)
+{
+    struct tl_clock_server *server;
+    struct tl_clock_reading r;
+    struct tl_error err;
+
+    (void)state;
+    assert_int_equal(mkdir(fixture_path("shared"), 0777), 0);
+    assert_int_equal(mkdir(fixture_path("shared/.clock"), 0777), 0);
+    assert_int_equal(chmod(fixture_path("shared/.clock"), 0755), 0);
+    assert_int_equal(tl__clock_server_start(fixture_path("shared"), &server, &err), TL_EIO);
+    assert_non_null(strstr(err.msg, "not this user's alone (mode 0700)"));
+    assert_int_equal(access(fixture_path("shared/.clock"), F_OK), 0); /* it is left as it was */
+    tl__clock_ask(fixture_path("shared"), 1, &r);
+    assert_int_equal(r.answers, 0);
+    assert_int_equal(rmdir(fixture_path("shared/.clock")), 0);
+    assert_int_equal(symlink(fixture_dir, fixture_path("shared/.clock")), 0);
+    assert_int_equal(tl__clock_server_start(fixture_path("shared"), &server, &err), TL_EIO);
+}
+
+/* A process of another user, let in by a directory whose mode changed afterwards: it asks, and is not answered. */
+static void a_stranger_is_not_answered(void **state)
+{
+    struct tl_clock_server *server;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int status = 0;
+    pid_t child;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* only root can become another user */
+    assert_int_equal(tl__clock_server_start(fixture_dir, &server, NULL), 0);
+    assert_int_equal(chmod(fixture_dir, 0777), 0);
+    assert_int_equal(chmod(fixture_path(".clock"), 0777), 0);
+    assert_int_equal(chmod(fixture_path(".clock/socket"), 0777), 0);
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", fixture_path(".clock/socket"));
+    child = fork();
+    if (child == 0) {
+        uint64_t word = 1;
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+        if (setuid(65534) != 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
+            _exit(2);
+        (void)send(fd, &word, sizeof(word), MSG_NOSIGNAL);
+        _exit(recv(fd, &word, sizeof(word), MSG_WAITALL) == sizeof(word) ? 1 : 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    tl__clock_server_stop(server);
+}
+
+/* One that asks without an end is cut off, so that others have their turn. */
+static void nobody_asks_without_an_end(void **state)
+{
+    struct tl_clock_server *server;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    uint64_t word = 1, answers = 0;
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    (void)state;
+    assert_int_equal(tl__clock_server_start(fixture_dir, &server, NULL), 0);
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", fixture_path(".clock/socket"));
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    while (answers < 1000 && send(fd, &word, sizeof(word), MSG_NOSIGNAL) == sizeof(word) &&
+           recv(fd, &word, sizeof(word), MSG_WAITALL) == sizeof(word))
+        answers++;
+    assert_in_range(answers, 0, 64);
+    (void)close(fd);
+    tl__clock_server_stop(server);
+}
+
 static void both_ends_of_a_tree(void **state)
 {
     struct tl_rank_clocks *first, *second;
@@ -227,10 +303,11 @@ static void a_tree_without_its_first_rank(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_bar_holds_the_truth),       cmocka_unit_test(samples_without_sense),
-        cmocka_unit_test(one_kernel_is_one_clock),       cmocka_unit_test(wall_clocks),
-        cmocka_unit_test(the_clock_is_asked_for),        cmocka_unit_test(both_ends_of_a_tree),
-        cmocka_unit_test(a_tree_without_its_first_rank),
+        cmocka_unit_test(the_bar_holds_the_truth),    cmocka_unit_test(samples_without_sense),
+        cmocka_unit_test(one_kernel_is_one_clock),    cmocka_unit_test(wall_clocks),
+        cmocka_unit_test(the_clock_is_asked_for),     cmocka_unit_test(a_directory_of_others_is_not_used),
+        cmocka_unit_test(a_stranger_is_not_answered), cmocka_unit_test(nobody_asks_without_an_end),
+        cmocka_unit_test(both_ends_of_a_tree),        cmocka_unit_test(a_tree_without_its_first_rank),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
