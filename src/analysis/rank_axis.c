@@ -7,6 +7,9 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define DRIFT_PPM 200u /* that a device's clock may have against its host's, where one anchor has to do */
+/* No two clocks of hosts drift faster: a crystal is within 100 parts in a million, and a kernel slews by at most 500.
+ */
+#define HOST_DRIFT_PPM 1200u
 
 struct moment {
     uint64_t host_ns, cycles, error_ns;
@@ -79,14 +82,90 @@ static void by_anchors(const struct tl_swimlane *lane, struct tl_swim_clock *clo
         p->error_ns += ns_of(apart(clock->origin_cycles, m[0].cycles), clock->freq_hz) / 1000000 * DRIFT_PPM;
 }
 
+/* ---- whether an error bar can be believed ---- */
+
+static uint64_t magnitude(int64_t v)
+{
+    return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+}
+
+/* "1.600 ms" */
+static const char *time_text(uint64_t ns, char *to, size_t size)
+{
+    if (ns < 1000000)
+        (void)snprintf(to, size, "%.3f us", (double)ns / 1e3);
+    else if (ns < NS_PER_S)
+        (void)snprintf(to, size, "%.3f ms", (double)ns / 1e6);
+    else
+        (void)snprintf(to, size, "%.6f s", (double)ns / 1e9);
+    return to;
+}
+
+/* Offsets are within a quarter of 64 bits (artifact/rank_clock.c), so their difference is in range. */
+static bool drifts_too_fast(const struct tl_rank_clock *c, char *why, size_t size)
+{
+    const struct tl_clock_reading *a = &c->begin, *b = &c->end;
+    uint64_t moved = magnitude(b->offset_ns - a->offset_ns), between = apart(a->at_ns, b->at_ns);
+    char moved_text[40], between_text[40];
+
+    if (a->answers == 0 || b->answers == 0 ||
+        moved <= a->error_ns + b->error_ns + between / 1000000 * HOST_DRIFT_PPM + HOST_DRIFT_PPM)
+        return false;
+    (void)snprintf(why, size, "its two measurements differ by %s, %s apart; no two clocks drift so fast",
+                   time_text(moved, moved_text, sizeof(moved_text)),
+                   time_text(between, between_text, sizeof(between_text)));
+    return true;
+}
+
+static bool against_the_wall(const struct tl_rank_clock *c, const struct tl_rank_clock *r, char *why, size_t size)
+{
+    char off_text[40];
+    uint64_t off, error;
+
+    if (c->unix_ns == 0 || r->unix_ns == 0 || c->unix_error_ns > INT64_MAX / 4 || r->unix_error_ns > INT64_MAX / 4)
+        return false;
+    off = (c->monotonic_ns - c->unix_ns) - (r->monotonic_ns - r->unix_ns) - (uint64_t)c->offset_ns;
+    off = magnitude((int64_t)off);
+    /* Wall clocks run on between the two moments at which each host read its own. */
+    error =
+        c->error_ns + c->unix_error_ns + r->unix_error_ns + apart(c->unix_ns, r->unix_ns) / 1000000 * HOST_DRIFT_PPM;
+    if (off <= error)
+        return false;
+    (void)snprintf(why, size, "the synchronised wall clocks of both hosts contradict it by %s",
+                   time_text(off, off_text, sizeof(off_text)));
+    return true;
+}
+
+bool tl__rank_clock_doubt(const struct tl_rank_clock *c, const struct tl_rank_clock *r, char *why, size_t size)
+{
+    char off_text[40];
+    bool one = r != NULL && c->boot_id[0] != '\0' && strcmp(c->boot_id, r->boot_id) == 0 &&
+               strcmp(c->time_ns, r->time_ns) == 0;
+
+    if (c->method == TL_CLOCK_PING && c->error_ns == 0) {
+        (void)snprintf(why, size, "it was measured by messages, and no message takes 0 ns");
+        return true;
+    }
+    if (c->method != TL_CLOCK_UNKNOWN && one && magnitude(c->offset_ns) > c->error_ns) {
+        (void)snprintf(why, size, "both hosts run on one kernel, and so on one clock; it says they are %s apart",
+                       time_text(magnitude(c->offset_ns), off_text, sizeof(off_text)));
+        return true;
+    }
+    if (c->method == TL_CLOCK_PING && drifts_too_fast(c, why, size))
+        return true;
+    return c->method == TL_CLOCK_PING && r != NULL && !one && against_the_wall(c, r, why, size);
+}
+
+/* ---- the places ---- */
+
 void tl__rank_place(const struct tl_swimlane *lane, struct tl_swim_clock *clock, const struct tl_rank_clock *rank_clock,
-                    bool alone, struct tl_rank_place *p)
+                    const struct tl_rank_clock *reference, bool alone, struct tl_rank_place *p)
 {
     p->anchored = p->known = false;
     p->begin_ns = p->offset_ps = 0;
     p->error_ns = 0;
     p->method = rank_clock != NULL ? rank_clock->method : TL_CLOCK_UNKNOWN;
-    p->why[0] = '\0';
+    p->why[0] = p->doubt[0] = '\0';
     by_anchors(lane, clock, p);
     if (!p->anchored) {
         (void)snprintf(p->why, sizeof(p->why), "its recording has no clock anchor");
@@ -101,6 +180,7 @@ void tl__rank_place(const struct tl_swimlane *lane, struct tl_swim_clock *clock,
         p->known = true;
         p->begin_ns -= rank_clock->offset_ns;
         p->error_ns += rank_clock->error_ns;
+        (void)tl__rank_clock_doubt(rank_clock, reference, p->doubt, sizeof(p->doubt));
     }
 }
 
@@ -131,18 +211,6 @@ void tl__rank_axes(struct tl_rank_place *places, uint32_t n)
     }
 }
 
-/* "1.600 ms" */
-static const char *time_text(uint64_t ns, char *to, size_t size)
-{
-    if (ns < 1000000)
-        (void)snprintf(to, size, "%.3f us", (double)ns / 1e3);
-    else if (ns < NS_PER_S)
-        (void)snprintf(to, size, "%.3f ms", (double)ns / 1e6);
-    else
-        (void)snprintf(to, size, "%.6f s", (double)ns / 1e9);
-    return to;
-}
-
 void tl__rank_order_text(const struct tl_rank_place *a, const struct tl_rank_place *b, char *to)
 {
     char between[40], bar[40];
@@ -153,6 +221,15 @@ void tl__rank_order_text(const struct tl_rank_place *a, const struct tl_rank_pla
         (void)snprintf(to, TL_RANK_ORDER_BYTES,
                        "order of rank %" PRIu32 " and rank %" PRIu32 " not known: their clocks are not", a->rank,
                        b->rank);
+        return;
+    }
+    if (a->doubt[0] != '\0' || b->doubt[0] != '\0') {
+        const struct tl_rank_place *odd = a->doubt[0] != '\0' ? a : b;
+
+        (void)snprintf(to, TL_RANK_ORDER_BYTES,
+                       "order of rank %" PRIu32 " and rank %" PRIu32 " not known: the error bar of rank %" PRIu32
+                       " is not believable: %s",
+                       a->rank, b->rank, odd->rank, odd->doubt);
         return;
     }
     ns = later ? (uint64_t)(b->begin_ns - a->begin_ns) : (uint64_t)(a->begin_ns - b->begin_ns);

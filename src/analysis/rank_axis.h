@@ -20,22 +20,31 @@ struct tl_rank_place {
     enum tl_clock_method method; /* of the rank's clock */
     int64_t offset_ps;           /* where the first event stands in the whole */
     char why[200];               /* why it is not known; "" if it is */
+    char doubt[200];             /* why its error bar cannot be believed; "": nothing contradicts it */
 };
 
 /*
  * Places a recording. `clock` is that of its join; where two anchors say that the device's clock runs at another rate
  * than the file says, by more than they may be off, its frequency becomes that rate. `rank_clock` NULL: the rank has no
- * clock.json. `alone`: all recordings are of one rank, whose own clock is reference enough.
+ * clock.json. `alone`: all recordings are of one rank, whose own clock is reference enough. `reference`: the clock.json
+ * of the reference rank, against which the error bar is checked; NULL: it has none.
  */
 void tl__rank_place(const struct tl_swimlane *lane, struct tl_swim_clock *clock, const struct tl_rank_clock *rank_clock,
-                    bool alone, struct tl_rank_place *place);
+                    const struct tl_rank_clock *reference, bool alone, struct tl_rank_place *place);
+/*
+ * Whether what clock.json says contradicts its own error bar: a measured bar of 0; an offset between two hosts of one
+ * kernel; two measurements whose difference no two clocks can have drifted in the time between; an offset that both
+ * synchronised wall clocks exclude. Fills `why` (of `size` bytes) and returns true if so.
+ */
+bool tl__rank_clock_doubt(const struct tl_rank_clock *clock, const struct tl_rank_clock *reference, char *why,
+                          size_t size);
 /* Sets each offset_ps: the earliest of all that are known is 0; of others the earliest of their rank, or each itself.
  */
 void tl__rank_axes(struct tl_rank_place *places, uint32_t n);
 
-#define TL_RANK_ORDER_BYTES 200
+#define TL_RANK_ORDER_BYTES 320
 /* "rank 1 began 1.600 ms after rank 0 (+-0.012 ms)", or that it is not known and why, of two ranks' first dispatches.
- */
+ * An error bar in doubt decides no order. */
 void tl__rank_order_text(const struct tl_rank_place *a, const struct tl_rank_place *b, char *to);
 
 #endif

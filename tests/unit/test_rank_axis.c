@@ -26,7 +26,7 @@ static struct tl_rank_place placed(uint32_t rank, const struct tl_rank_clock *cl
     struct tl_swim_clock c;
 
     tl__swim_clock_init(&c, &w.lane);
-    tl__rank_place(&w.lane, &c, clock, alone, &p);
+    tl__rank_place(&w.lane, &c, clock, NULL, alone, &p);
     return p;
 }
 
@@ -88,12 +88,12 @@ static void the_rate_of_the_device(void **state)
     (void)state;
     make(1000001000, 50000000000, 100, 1000, 2);
     tl__swim_clock_init(&c, &w.lane);
-    tl__rank_place(&w.lane, &c, &reference, false, &p);
+    tl__rank_place(&w.lane, &c, &reference, NULL, false, &p);
     assert_in_range(c.freq_hz, 1000099990, 1000100010);
     assert_in_range(p.begin_ns, 50000000000 + 998901109 - 2000, 50000000000 + 998901109 + 2000);
     make(1000001000, 50000000000, 100, 300000, 2); /* within what they may be off */
     tl__swim_clock_init(&c, &w.lane);
-    tl__rank_place(&w.lane, &c, &reference, false, &p);
+    tl__rank_place(&w.lane, &c, &reference, NULL, false, &p);
     assert_int_equal(c.freq_hz, 1000000000);
 }
 
@@ -136,6 +136,73 @@ static void what_is_not_known_has_its_own_axis(void **state)
     assert_true(placed(1, NULL, true).known);
 }
 
+static struct tl_rank_clock measured(int64_t at_begin, int64_t at_end, uint64_t between_ns)
+{
+    struct tl_rank_clock c = far;
+
+    c.begin = (struct tl_clock_reading){1000, at_begin, 4000, 64, 64};
+    c.end = (struct tl_clock_reading){1000 + between_ns, at_end, 4000, 64, 64};
+    c.unix_error_ns = UINT64_MAX;
+    return c;
+}
+
+static void doubts(const struct tl_rank_clock *clock, const struct tl_rank_clock *other, const char *part)
+{
+    char why[200] = "";
+
+    assert_true(tl__rank_clock_doubt(clock, other, why, sizeof(why)));
+    if (strstr(why, part) == NULL)
+        fail_msg("no \"%s\" in: %s", part, why);
+}
+
+static void believes(const struct tl_rank_clock *clock, const struct tl_rank_clock *other)
+{
+    char why[200] = "";
+
+    if (tl__rank_clock_doubt(clock, other, why, sizeof(why)))
+        fail_msg("%s", why);
+}
+
+static void an_error_bar_that_contradicts_itself_is_said(void **state)
+{
+    struct tl_rank_clock c = measured(11000000000, 11000000000 + 1200000 + 8000, 1000000000), other = reference;
+    struct tl_rank_place a = {.rank = 0, .known = true}, b = {.rank = 1, .known = true, .begin_ns = 1000000};
+
+    (void)state;
+    believes(&c, NULL);
+    c.end.offset_ns += 1201; /* beyond the fastest drift and both errors */
+    doubts(&c, NULL, "differ by 1.209 ms, 1.000000 s apart");
+    c.end.answers = 0; /* one measurement alone contradicts nothing */
+    believes(&c, NULL);
+    c.error_ns = 0;
+    doubts(&c, NULL, "no message takes 0 ns");
+
+    c = measured(11000000000, 11000000000, 1000000000);
+    (void)snprintf(c.boot_id, sizeof(c.boot_id), "k");
+    (void)snprintf(other.boot_id, sizeof(other.boot_id), "k");
+    doubts(&c, &other, "one clock; it says they are 11.000000 s apart");
+    (void)snprintf(other.time_ns, sizeof(other.time_ns), "another");
+    believes(&c, &other);
+    c.offset_ns = 9000;
+    other.time_ns[0] = '\0';
+    believes(&c, &other); /* within the bar */
+
+    c = measured(11000000000, 11000000000, 1000000000);
+    c.monotonic_ns = 12000000000;
+    c.unix_ns = other.unix_ns = 1000000000000;
+    other.monotonic_ns = 1000000000;
+    c.unix_error_ns = other.unix_error_ns = 1000;
+    (void)snprintf(other.boot_id, sizeof(other.boot_id), "l");
+    believes(&c, &other);
+    other.monotonic_ns -= 11001; /* the bar's 9 us and the wall clocks' 2 us */
+    doubts(&c, &other, "wall clocks of both hosts contradict it by 11.001 us");
+
+    (void)snprintf(b.doubt, sizeof(b.doubt), "because");
+    tl__rank_order_text(&a, &b, text);
+    assert_string_equal(text,
+                        "order of rank 0 and rank 1 not known: the error bar of rank 1 is not believable: because");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +211,7 @@ int main(void)
         cmocka_unit_test(the_rate_of_the_device),
         cmocka_unit_test(fewer_anchors),
         cmocka_unit_test(what_is_not_known_has_its_own_axis),
+        cmocka_unit_test(an_error_bar_that_contradicts_itself_is_said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,15 +103,17 @@ static bool alone(const struct merge *m)
 
 static int place(struct merge *m, size_t i, const struct tl_swimlane *lane, struct tl_swim_clock *clock)
 {
-    const struct tl_rank_clock *rank_clock;
-    struct tl_rank_clock room;
-    int code = read_clock(m, m->leaves->list[i].rank, &room, &rank_clock);
+    const struct tl_rank_clock *rank_clock, *reference = NULL;
+    struct tl_rank_clock own, other;
+    int code = read_clock(m, m->leaves->list[i].rank, &own, &rank_clock);
 
+    if (code == 0 && rank_clock != NULL && rank_clock->reference_rank != rank_clock->rank)
+        code = read_clock(m, rank_clock->reference_rank, &other, &reference);
     if (code != 0)
         return code;
     m->places[i].rank = m->leaves->list[i].rank;
     m->places[i].dispatch = m->leaves->list[i].dispatch;
-    tl__rank_place(lane, clock, rank_clock, alone(m), &m->places[i]);
+    tl__rank_place(lane, clock, rank_clock, reference, alone(m), &m->places[i]);
     return 0;
 }
 
@@ -214,6 +216,10 @@ static void put_places(struct tl_json *j, const struct merge *m)
         if (p->known) {
             tl__json_key(j, "error_ns");
             tl__json_u64(j, p->error_ns);
+            if (p->doubt[0] != '\0') {
+                tl__json_key(j, "doubt");
+                tl__json_string(j, p->doubt);
+            }
         } else {
             tl__json_key(j, "reason");
             tl__json_string(j, p->why);
@@ -305,7 +311,7 @@ static void put_row(void *ctx, uint64_t i, struct tl_row *row)
     tl__put_format(&row->text, "%.3f ms", (double)m->parts[i].wall_ps / 1e9);
     tl__cell_end(row);
     if (p->known)
-        tl__put_format(&row->text, "%.3f us", (double)p->error_ns / 1e3);
+        tl__put_format(&row->text, "%.3f us%s", (double)p->error_ns / 1e3, p->doubt[0] != '\0' ? "?" : "");
     else
         tl__put_str(&row->text, "own axis");
     tl__cell_end(row);
