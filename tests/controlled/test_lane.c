@@ -11,6 +11,7 @@
 
 #include "base/env_controlled.h"
 #include "support/fake_run.h"
+#include "support/scratch.h"
 
 #define MEMORY ((uint64_t)4 << 20)
 #define RUNS 3
@@ -297,15 +298,6 @@ static void print(void *ctx, const char *line)
     printf("%s\n", line);
 }
 
-static void remove_tree(const char *dir)
-{
-    char command[256];
-
-    snprintf(command, sizeof(command), "rm -rf '%s'", dir);
-    if (system(command) != 0)
-        printf("%s stays\n", dir);
-}
-
 static void clean(const struct state *st)
 {
     static const char *const names[] = {
@@ -366,14 +358,9 @@ int main(int argc, char **argv)
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : seeds != NULL ? strtoull(seeds, NULL, 10) : 1000;
     uint64_t fired[TROUBLES] = {0};
-    char base[] = "/dev/shm/tl-lane-XXXXXX", other[] = "/tmp/tl-lane-XXXXXX";
-    const char *dir = mkdtemp(base);
+    const char *dir = scratch(true);
     int failed = 0;
 
-    if (dir == NULL)
-        dir = mkdtemp(other);
-    if (dir == NULL)
-        return 1;
     for (uint64_t seed = first; seed < first + count && failed < 5; seed++)
         failed += one_seed(seed, dir, argc > 3, fired);
     for (int i = 1; i < TROUBLES && failed == 0 && count >= 100; i++) {
@@ -385,6 +372,5 @@ int main(int argc, char **argv)
         }
     }
     printf("%llu seeds from %llu, %d failed\n", (unsigned long long)count, (unsigned long long)first, failed);
-    remove_tree(dir);
     return failed != 0;
 }

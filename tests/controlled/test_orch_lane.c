@@ -19,6 +19,7 @@
 #include "support/capture.h"
 #include "support/seeds.h"
 #include "support/swim_rules.h"
+#include "support/scratch.h"
 
 #define TASKS 24u
 #define DEFAULT_SEEDS 60u
@@ -143,8 +144,7 @@ static void one_seed(unsigned cell, uint64_t seed)
     struct tl_controlled_opts opts = {.seed = seed, .faults = faults, .stack_bytes = 1 << 20};
 
     capture_begin(&c, cell, 0);
-    if (access("/dev/shm", W_OK) == 0)
-        (void)snprintf(c.dir, sizeof(c.dir), "/dev/shm/tasklens-orch-%ld", (long)getpid());
+    (void)snprintf(c.dir, sizeof(c.dir), "%s/run", scratch(true));
     c.config.chip_swimlane = 4;
     c.config.block_dim = 2;
     c.config.aicpu_threads = 3;

@@ -20,6 +20,7 @@
 #include "base/env_controlled.h"
 #include "support/capture.h"
 #include "support/seeds.h"
+#include "support/scratch.h"
 
 #define TASKS 5u
 #define RUNS 4u
@@ -109,8 +110,8 @@ static void set_up(unsigned i, unsigned cell, int level)
     struct one *r = &runs[i];
 
     capture_begin(&r->c, cell, level);
-    if (access("/dev/shm", W_OK) == 0) /* thousands of small files, each of which is synced */
-        (void)snprintf(r->c.dir, sizeof(r->c.dir), "/dev/shm/tasklens-series-%ld-%u", (long)getpid(), i);
+    /* Thousands of small files, each of which is synced: in memory. */
+    (void)snprintf(r->c.dir, sizeof(r->c.dir), "%s/%u", scratch(true), i);
     r->c.config.block_dim = 2;
     r->c.config.aicpu_threads = 3;
     r->c.config.task_window = 64;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "support/deps_tape.h"
+#include "support/scratch.h"
 
 #include "test_graph_program.h"
 
@@ -161,7 +162,7 @@ static void random_deps_files(void **state)
     char path[100];
 
     (void)state;
-    (void)snprintf(t_.dir, sizeof(t_.dir), "/tmp/tasklens-deps-%ld", (long)getpid());
+    (void)snprintf(t_.dir, sizeof(t_.dir), "%s/deps", scratch(false));
     assert_int_equal(mkdir(t_.dir, 0777), 0);
     w_watch = (struct watch){.begin = begin_tape, .planned = planned, .over = over};
     for (uint64_t seed = first; seed < first + n; seed++)

@@ -575,9 +575,9 @@ int main(int argc, char **argv)
     printf("seed       %" PRIu64 ", %u kills of the device, %u of the host\n", seed_state, devices, hosts);
     (void)fflush(stdout);
     check_chip_of();
-    (void)snprintf(root, sizeof(root), "/tmp/tl_kill_XXXXXX");
+    (void)snprintf(root, sizeof(root), "%s/tl_kill_XXXXXX", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
     if (mkdtemp(root) == NULL)
-        wrong("no directory in /tmp");
+        wrong("cannot make %s", root);
     (void)snprintf(run_dir, sizeof(run_dir), "%s/run", root);
     (void)snprintf(out_dir, sizeof(out_dir), "%s/out", run_dir);
     (void)snprintf(tmp_dir, sizeof(tmp_dir), "%s/tmp", root);

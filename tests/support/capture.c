@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/capture.h"
+#include "support/scratch.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
@@ -163,7 +164,7 @@ void capture_begin(struct capture *c, unsigned cell, int level)
     c->config.dump_args = level;
     c->config.dfx_avg_bytes = 4096; /* an arena of 8 MiB: less memory to touch */
     c->config.heap_bytes = UINT64_C(16) << 20;
-    (void)snprintf(c->dir, sizeof(c->dir), "/tmp/tasklens-capture-%ld-%u", (long)getpid(), serial++);
+    (void)snprintf(c->dir, sizeof(c->dir), "%s/%u", scratch(false), serial++);
     c->config.output_prefix = c->dir;
     pthread_mutex_lock(&lines.lock);
     lines.count = 0;

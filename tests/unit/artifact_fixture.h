@@ -21,8 +21,10 @@ static char fixture_dir[256];
 
 static inline int fixture_setup(void **state)
 {
+    const char *tmp = getenv("TMPDIR");
+
     (void)state;
-    (void)snprintf(fixture_dir, sizeof(fixture_dir), "/tmp/tl_artifact_XXXXXX");
+    (void)snprintf(fixture_dir, sizeof(fixture_dir), "%s/tl_artifact_XXXXXX", tmp != NULL ? tmp : "/tmp");
     return mkdtemp(fixture_dir) == NULL;
 }
 
