@@ -6,19 +6,16 @@
 #include "artifact/dfx_meta.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <yajl/yajl_tree.h>
 
 #include "artifact/file_out.h"
-#include "base/env.h"
+#include "artifact/json_file.h"
 #include "base/error.h"
 
 #define FILE_MAX_BYTES (1u << 20) /* ours are a few KiB */
-#define NESTING_MAX 32            /* yajl's tree is freed by recursion */
 
 enum kind { TEXT, U32, U64, F64, HEX };
 
@@ -171,14 +168,12 @@ int tl__meta_write(const char *dir, const struct tl_meta *meta, struct tl_error 
 
 /* ---- reading ---- */
 
-struct context {
-    const char *path;
-    struct tl_error *reterr;
-};
-
-static int bad_field(const struct context *c, const char *list, const char *name, const char *what)
+static int bad_field(struct tl_tape *t, const char *list, const char *name, const char *what)
 {
-    return tl__fail(c->reterr, TL_EPARSE, "%s: field '%s%s%s': %s", c->path, list, list[0] != 0 ? "." : "", name, what);
+    char field[160];
+
+    (void)snprintf(field, sizeof(field), "%s%s%s", list, list[0] != 0 ? "." : "", name);
+    return tl__tape_fail(t, TL_EPARSE, field, "%s", what);
 }
 
 static bool parse_u64(const char *text, uint64_t max, uint64_t *ret_value)
@@ -214,34 +209,36 @@ static bool parse_hex(const char *text, uint64_t *ret_value)
 }
 
 /* Stores a value of the field's kind; what is wrong with it, or NULL. */
-static const char *take_value(const struct field *field, yajl_val value, uint8_t *to)
+static const char *take_value(const struct field *field, const struct tl_tape *t, uint32_t at, uint8_t *to)
 {
+    const char *text = t->text + t->tokens[at].start;
+    uint32_t type = t->tokens[at].type, small;
     uint64_t large = 0;
+    double real;
 
     switch (field->kind) {
     case TEXT:
-        if (!YAJL_IS_STRING(value))
+        if (type != TL_TAPE_STRING)
             return "expected a string";
-        (void)snprintf((char *)to, field->size, "%s", YAJL_GET_STRING(value));
+        (void)snprintf((char *)to, field->size, "%s", text);
         return NULL;
     case HEX:
-        if (!YAJL_IS_STRING(value) || !parse_hex(YAJL_GET_STRING(value), &large))
+        if (type != TL_TAPE_STRING || !parse_hex(text, &large))
             return "expected a string of \"0x\" and hex digits";
         memcpy(to, &large, sizeof(large));
         return NULL;
     case F64:
-        if (!YAJL_IS_DOUBLE(value) && !YAJL_IS_INTEGER(value))
+        if (type != TL_TAPE_NUMBER)
             return "expected a number";
-        memcpy(to, &value->u.number.d, sizeof(double));
+        real = strtod(text, NULL);
+        memcpy(to, &real, sizeof(real));
         return NULL;
     case U32:
     case U64:
-        if (!YAJL_IS_NUMBER(value) ||
-            !parse_u64(YAJL_GET_NUMBER(value), field->kind == U32 ? UINT32_MAX : UINT64_MAX, &large))
+        if (type != TL_TAPE_NUMBER || !parse_u64(text, field->kind == U32 ? UINT32_MAX : UINT64_MAX, &large))
             return "expected a whole number";
         if (field->kind == U32) {
-            uint32_t small = (uint32_t)large;
-
+            small = (uint32_t)large;
             memcpy(to, &small, sizeof(small));
         } else {
             memcpy(to, &large, sizeof(large));
@@ -251,171 +248,134 @@ static const char *take_value(const struct field *field, yajl_val value, uint8_t
     return NULL;
 }
 
-static int take_fields(const struct context *c, const char *list, const struct field *fields, size_t count,
-                       yajl_val object, void *to)
+/* The member of that name of an object. */
+static uint32_t member(struct tl_tape *t, uint32_t object, const char *name)
+{
+    uint32_t at = TL_TAPE_ABSENT;
+
+    (void)tl__tape_fields(t, object, NULL, &name, 1, &at); /* of an object: it cannot fail */
+    return at;
+}
+
+static int take_fields(struct tl_tape *t, const char *list, const struct field *fields, size_t count, uint32_t object,
+                       void *to)
 {
     for (size_t i = 0; i < count; i++) {
-        const char *path[] = {fields[i].name, NULL};
-        yajl_val value = yajl_tree_get(object, path, yajl_t_any);
-        const char *fault = value != NULL ? take_value(&fields[i], value, (uint8_t *)to + fields[i].offset) : NULL;
+        uint32_t at = member(t, object, fields[i].name);
+        const char *fault =
+            at != TL_TAPE_ABSENT ? take_value(&fields[i], t, at, (uint8_t *)to + fields[i].offset) : NULL;
 
         if (fault != NULL)
-            return bad_field(c, list, fields[i].name, fault);
+            return bad_field(t, list, fields[i].name, fault);
     }
     return 0;
 }
 
-/* The named list of objects; *ret_count 0 and no error if it is absent. More than `most` are passed over. */
-static int find_list(const struct context *c, yajl_val root, const char *name, size_t most, yajl_val **ret_values,
-                     uint32_t *ret_count)
+/* The named list of objects, its first one at *ret_at; *ret_count 0 and no error if it is absent. More than `most` are
+ * not read. */
+static int find_list(struct tl_tape *t, const char *name, uint32_t most, uint32_t *ret_at, uint32_t *ret_count)
 {
-    const char *path[] = {name, NULL};
-    yajl_val value = yajl_tree_get(root, path, yajl_t_any);
-    size_t count;
+    uint32_t at = member(t, 0, name), count, item;
 
     *ret_count = 0;
-    if (value == NULL)
+    if (at == TL_TAPE_ABSENT)
         return 0;
-    if (!YAJL_IS_ARRAY(value))
-        return bad_field(c, "", name, "expected an array");
-    count = value->u.array.len < most ? value->u.array.len : most;
-    for (size_t i = 0; i < count; i++)
-        if (!YAJL_IS_OBJECT(value->u.array.values[i]))
-            return bad_field(c, "", name, "expected an array of objects");
-    *ret_values = value->u.array.values;
-    *ret_count = (uint32_t)count;
+    if (t->tokens[at].type != TL_TAPE_ARRAY)
+        return bad_field(t, "", name, "expected an array");
+    count = t->tokens[at].length < most ? t->tokens[at].length : most;
+    *ret_at = item = at + 1;
+    for (uint32_t i = 0; i < count; i++, item = t->tokens[item].next)
+        if (t->tokens[item].type != TL_TAPE_OBJECT)
+            return bad_field(t, "", name, "expected an array of objects");
+    *ret_count = count;
     return 0;
 }
 
-static int take_losses(const struct context *c, yajl_val stream, struct tl_meta_stream *to)
+static int take_losses(struct tl_tape *t, uint32_t stream, struct tl_meta_stream *to)
 {
-    const char *path[] = {"dropped", NULL};
-    yajl_val value = yajl_tree_get(stream, path, yajl_t_any);
+    uint32_t at = member(t, stream, "dropped"), key = at + 1;
 
-    if (value == NULL)
+    if (at == TL_TAPE_ABSENT)
         return 0;
-    if (!YAJL_IS_OBJECT(value))
-        return bad_field(c, "streams", "dropped", "expected an object");
-    for (size_t i = 0; i < value->u.object.len && i < TL_META_MAX_LOSSES; i++) {
-        yajl_val count = value->u.object.values[i];
+    if (t->tokens[at].type != TL_TAPE_OBJECT)
+        return bad_field(t, "streams", "dropped", "expected an object");
+    for (unsigned i = 0; i < t->tokens[at].length && i < TL_META_MAX_LOSSES; i++, key = t->tokens[key + 1].next) {
+        const struct tl_tape_token *count = &t->tokens[key + 1];
+        const char *cause = t->text + t->tokens[key].start;
 
-        if (!YAJL_IS_NUMBER(count) || !parse_u64(YAJL_GET_NUMBER(count), UINT64_MAX, &to->losses[i].count))
-            return bad_field(c, "streams.dropped", value->u.object.keys[i], "expected a whole number");
-        (void)snprintf(to->losses[i].cause, sizeof(to->losses[i].cause), "%s", value->u.object.keys[i]);
+        if (count->type != TL_TAPE_NUMBER || !parse_u64(t->text + count->start, UINT64_MAX, &to->losses[i].count))
+            return bad_field(t, "streams.dropped", cause, "expected a whole number");
+        (void)snprintf(to->losses[i].cause, sizeof(to->losses[i].cause), "%s", cause);
     }
     return 0;
 }
 
-static int take_root(const struct context *c, yajl_val root, struct tl_meta *meta)
+static int take_version(struct tl_tape *t)
 {
-    static const char *const version_path[] = {"version", NULL};
-    yajl_val *items = NULL, value;
+    uint32_t at = member(t, 0, "version");
     uint64_t version = 0;
-    int code;
 
-    if (!YAJL_IS_OBJECT(root))
-        return tl__fail(c->reterr, TL_EPARSE, "%s: expected an object", c->path);
-    value = yajl_tree_get(root, (const char **)(uintptr_t)version_path, yajl_t_any);
-    if (value == NULL)
-        return bad_field(c, "", "version", "missing");
-    if (!YAJL_IS_NUMBER(value) || !parse_u64(YAJL_GET_NUMBER(value), UINT64_MAX, &version))
-        return bad_field(c, "", "version", "expected a whole number");
+    if (at == TL_TAPE_ABSENT)
+        return bad_field(t, "", "version", "missing");
+    if (t->tokens[at].type != TL_TAPE_NUMBER || !parse_u64(t->text + t->tokens[at].start, UINT64_MAX, &version))
+        return bad_field(t, "", "version", "expected a whole number");
     if (version > TL_META_VERSION)
-        return tl__fail(c->reterr, TL_EVERSION, "%s: version %llu is newer than what this program reads (%d)", c->path,
-                        (unsigned long long)version, TL_META_VERSION);
-    code = take_fields(c, "", run_fields, COUNT_OF(run_fields), root, meta);
-    if (code == 0)
-        code = find_list(c, root, "streams", TL_META_MAX_STREAMS, &items, &meta->stream_count);
-    for (uint32_t i = 0; code == 0 && i < meta->stream_count; i++) {
-        code = take_fields(c, "streams", stream_fields, COUNT_OF(stream_fields), items[i], &meta->streams[i]);
-        if (code == 0)
-            code = take_losses(c, items[i], &meta->streams[i]);
-    }
-    if (code == 0)
-        code = find_list(c, root, "truncated", TL_META_MAX_TRUNCATED, &items, &meta->truncated_listed);
-    for (uint32_t i = 0; code == 0 && i < meta->truncated_listed; i++)
-        code = take_fields(c, "truncated", tensor_fields, COUNT_OF(tensor_fields), items[i], &meta->truncated[i]);
-    return code;
+        return tl__tape_fail(t, TL_EVERSION, NULL, "version %llu is newer than what this program reads (%d)",
+                             (unsigned long long)version, TL_META_VERSION);
+    return 0;
 }
 
-/* Brackets outside strings, at most. */
-static unsigned nesting(const char *text)
+static int on_value(void *ctx, struct tl_tape *t)
 {
-    unsigned depth = 0, deepest = 0;
-    bool quoted = false;
-
-    for (; *text != 0; text++) {
-        if (quoted && *text == '\\' && text[1] != 0)
-            text++;
-        else if (*text == '"')
-            quoted = !quoted;
-        else if (!quoted && (*text == '{' || *text == '['))
-            deepest = ++depth > deepest ? depth : deepest;
-        else if (!quoted && (*text == '}' || *text == ']'))
-            depth -= depth > 0;
-    }
-    return deepest;
-}
-
-static int parse_text(const struct context *c, const char *text, struct tl_meta *ret_meta)
-{
-    char why[256] = "";
-    struct tl_meta meta;
-    yajl_val root;
+    struct tl_meta *meta = ctx;
+    uint32_t at = 0;
     int code;
 
-    if (nesting(text) > NESTING_MAX)
-        return tl__fail(c->reterr, TL_EPARSE, "%s: nested too deeply", c->path);
-    root = yajl_tree_parse(text, why, sizeof(why));
-    if (root == NULL)
-        return tl__fail(c->reterr, TL_EPARSE, "%s: not valid JSON: %.*s", c->path, (int)strcspn(why, "\n"), why);
-    memset(&meta, 0, sizeof(meta));
-    code = take_root(c, root, &meta);
-    yajl_tree_free(root);
+    if (t->tokens[0].type != TL_TAPE_OBJECT)
+        return tl__tape_fail(t, TL_EPARSE, NULL, "expected an object");
+    code = take_version(t);
     if (code == 0)
-        *ret_meta = meta;
+        code = take_fields(t, "", run_fields, COUNT_OF(run_fields), 0, meta);
+    if (code == 0)
+        code = find_list(t, "streams", TL_META_MAX_STREAMS, &at, &meta->stream_count);
+    for (uint32_t i = 0; code == 0 && i < meta->stream_count; i++, at = t->tokens[at].next) {
+        code = take_fields(t, "streams", stream_fields, COUNT_OF(stream_fields), at, &meta->streams[i]);
+        if (code == 0)
+            code = take_losses(t, at, &meta->streams[i]);
+    }
+    if (code == 0)
+        code = find_list(t, "truncated", TL_META_MAX_TRUNCATED, &at, &meta->truncated_listed);
+    for (uint32_t i = 0; code == 0 && i < meta->truncated_listed; i++, at = t->tokens[at].next)
+        code = take_fields(t, "truncated", tensor_fields, COUNT_OF(tensor_fields), at, &meta->truncated[i]);
     return code;
 }
 
-/* The file's text, NUL-terminated; tl__free it. */
-static int read_text(const struct context *c, char **ret_text)
+/* Ours are a few KiB: what is larger, or no file, is not read. */
+static int check_file(const char *path, struct tl_error *reterr)
 {
-    int fd = open(c->path, O_RDONLY | O_CLOEXEC), err = errno;
     struct stat st;
-    char *text = NULL;
-    ssize_t n = -1;
 
-    if (fd < 0)
-        return tl__fail(c->reterr, tl__code_of_errno(err), "%s: cannot open: %s", c->path, strerror(err));
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX_BYTES) {
-        (void)close(fd);
-        return tl__fail(c->reterr, TL_EIO, "%s: not a regular file, or larger than %u bytes", c->path, FILE_MAX_BYTES);
-    }
-    text = tl__alloc(1, (size_t)st.st_size + 1);
-    if (text != NULL)
-        n = pread(fd, text, (size_t)st.st_size, 0);
-    (void)close(fd);
-    if (text == NULL)
-        return tl__fail(c->reterr, TL_ENOMEM, "%s: out of memory", c->path);
-    if (n != st.st_size) {
-        tl__free(text);
-        return tl__fail(c->reterr, TL_EIO, "%s: cannot read it", c->path);
-    }
-    *ret_text = text;
+    if (stat(path, &st) != 0)
+        return tl__fail(reterr, tl__code_of_errno(errno), "%s: cannot open: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX_BYTES)
+        return tl__fail(reterr, TL_EIO, "%s: not a regular file, or larger than %u bytes", path, FILE_MAX_BYTES);
     return 0;
 }
 
 int tl__meta_read(const char *dir, struct tl_meta *ret_meta, struct tl_error *reterr)
 {
-    char path[1024], *text = NULL;
-    struct context c = {path, reterr};
+    char path[1024];
+    struct tl_meta meta;
+    struct tl_tape_spec spec = {.on_value = on_value, .ctx = &meta};
     int n = snprintf(path, sizeof(path), "%s/%s", dir, TL_META_NAME), code;
 
     if (n < 0 || (size_t)n >= sizeof(path))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
-    code = read_text(&c, &text);
-    if (code == 0 && text != NULL)
-        code = parse_text(&c, text, ret_meta);
-    tl__free(text);
+    memset(&meta, 0, sizeof(meta));
+    code = check_file(path, reterr);
+    if (code == 0)
+        code = tl__json_file_read(path, &spec, reterr);
+    if (code == 0)
+        *ret_meta = meta;
     return code;
 }

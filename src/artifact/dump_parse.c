@@ -11,6 +11,9 @@
 #include "base/env.h"
 #include "base/error.h"
 
+/* To yajl at a time: what has to be set aside for a feed is a few times as much. */
+#define FEED_BYTES ((size_t)16 << 10)
+
 #define fail(p, field, ...) tl__dump_parse_fail((p), TL_EPARSE, (field), __VA_ARGS__)
 
 static const char *const event_names[] = {"null",      "a bool",    "a bool",   "a number", "a string",
@@ -47,6 +50,13 @@ int tl__dump_parse_fail(struct tl_dump_parser *p, int code, const char *field, c
 int tl__dump_parse_fail_type(struct tl_dump_parser *p, const char *field, const char *expected, enum tl_event found)
 {
     return fail(p, field, "expected %s, found %s", expected, event_names[found]);
+}
+
+static int out_of_memory(struct tl_dump_parser *p)
+{
+    if (p->error.code == 0)
+        (void)tl__dump_parse_fail(p, TL_ENOMEM, NULL, "out of memory");
+    return 0;
 }
 
 /* ---- values ---- */
@@ -247,6 +257,8 @@ static int at_bin_format(struct tl_dump_parser *p, enum tl_event ev, const char 
 
 static int on_event(struct tl_dump_parser *p, enum tl_event ev, const char *text, size_t length)
 {
+    if (p->memory.failed)
+        return out_of_memory(p);
     if (p->skip > 0) {
         p->skip += ev == EV_MAP || ev == EV_ARRAY;
         p->skip -= ev == EV_MAP_END || ev == EV_ARRAY_END;
@@ -345,7 +357,8 @@ struct tl_dump_parser *tl__dump_parser_create(const char *name, uint64_t size_hi
 
     if (p == NULL)
         return NULL;
-    p->yajl = yajl_alloc(&callbacks, NULL, p);
+    tl__json_memory_init(&p->memory);
+    p->yajl = yajl_alloc(&callbacks, &p->memory.funcs, p);
     if (p->yajl == NULL) {
         tl__free(p);
         return NULL;
@@ -361,6 +374,7 @@ void tl__dump_parser_destroy(struct tl_dump_parser *p)
     if (p == NULL)
         return;
     yajl_free(p->yajl);
+    tl__json_memory_fini(&p->memory);
     tl__free(p->records);
     tl__free(p);
 }
@@ -390,8 +404,12 @@ static int hand_out(const struct tl_dump_parser *p, struct tl_error *reterr)
 /* To yajl, and what the last two bytes were: only after "[\n" or ",\n" does a record start on a line of its own. */
 static int feed_yajl(struct tl_dump_parser *p, const char *bytes, size_t count)
 {
+    if (tl__json_memory_ready(&p->memory, count) != 0)
+        return out_of_memory(p);
     if (yajl_parse(p->yajl, (const unsigned char *)bytes, count) != yajl_status_ok)
         return json_error(p);
+    if (p->memory.failed)
+        return out_of_memory(p);
     p->tail[0] = count > 1 ? bytes[count - 2] : p->tail[1];
     p->tail[1] = bytes[count - 1];
     return 0;
@@ -409,6 +427,7 @@ int tl__dump_parser_feed(struct tl_dump_parser *p, const void *bytes, size_t cou
             at += tl__dump_take_lines(p, at, (size_t)(end - at));
         newline = memchr(at, '\n', (size_t)(end - at));
         n = newline != NULL ? (size_t)(newline + 1 - at) : (size_t)(end - at);
+        n = n < FEED_BYTES ? n : FEED_BYTES;
         (void)feed_yajl(p, at, n);
         at += n;
     }
@@ -420,6 +439,8 @@ int tl__dump_parser_finish(struct tl_dump_parser *p, struct tl_dump_summary *ret
 {
     unsigned missing;
 
+    if (p->error.code == 0 && tl__json_memory_ready(&p->memory, 1) != 0)
+        (void)out_of_memory(p);
     if (p->error.code == 0 && yajl_complete_parse(p->yajl) != yajl_status_ok) {
         if (p->place == AT_END || p->error.code != 0)
             json_error(p);

@@ -11,6 +11,7 @@
 #include "artifact/args_dump.h"
 #include "artifact/dump_parse.h"
 #include "artifact/dump_value.h"
+#include "base/json_memory.h"
 
 enum tl_event { EV_NULL, EV_TRUE, EV_FALSE, EV_NUMBER, EV_STRING, EV_MAP, EV_MAP_END, EV_ARRAY, EV_ARRAY_END, EV_KEY };
 
@@ -77,6 +78,7 @@ enum tl_top_field { TOP_FIELDS(TL_FIELD_ENUM) T_COUNT };
 struct tl_dump_parser {
     const char *name;
     yajl_handle yajl;
+    struct tl_json_memory memory; /* yajl's */
     struct tl_error error; /* code 0: none yet */
     uint64_t size_hint;
     enum tl_place place;

@@ -10,8 +10,11 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/json_memory.h"
 #include "base/vec.h"
 
+/* Of a text at a time: what has to be set aside for a feed is a few times as much. */
+#define FEED_BYTES ((size_t)16 << 10)
 #define NO_PART UINT32_MAX /* as item_depth: what stands here is passed over */
 
 struct reader {
@@ -27,6 +30,7 @@ struct reader {
     uint64_t line, line_start, fed;   /* newlines and bytes before the bytes that yajl has now; where the line began */
     uint32_t open[TL_TAPE_DEPTH_MAX]; /* tokens of the open containers of the part, by depth */
     struct tl_error error;
+    struct tl_json_memory memory; /* yajl's */
 };
 
 static struct reader *reader_of(struct tl_tape *tape)
@@ -167,6 +171,8 @@ static int structure(struct reader *r, enum tl_tape_type type)
 
 static int on_scalar(struct reader *r, enum tl_tape_type type, const char *text, size_t length)
 {
+    if (r->memory.failed)
+        return stop_nomem(r);
     if (r->depth < r->item_depth)
         return structure(r, type);
     return push_value(r, type, text, length) && complete(r);
@@ -174,6 +180,8 @@ static int on_scalar(struct reader *r, enum tl_tape_type type, const char *text,
 
 static int on_begin(struct reader *r, enum tl_tape_type type)
 {
+    if (r->memory.failed)
+        return stop_nomem(r);
     if (r->depth == TL_TAPE_DEPTH_MAX) {
         tl__tape_fail(&r->tape, TL_EPARSE, NULL, "more than %d levels of arrays and objects", TL_TAPE_DEPTH_MAX);
         return 0;
@@ -196,6 +204,8 @@ static int on_end(void *ctx)
 {
     struct reader *r = ctx;
 
+    if (r->memory.failed)
+        return stop_nomem(r);
     r->depth--;
     if (r->depth == 0)
         r->ended = true;
@@ -233,6 +243,8 @@ static int on_key(void *ctx, const unsigned char *text, size_t length)
 {
     struct reader *r = ctx;
 
+    if (r->memory.failed)
+        return stop_nomem(r);
     if (r->depth == 1 && r->spec->count > 0)
         return begin_section(r, (const char *)text, length);
     if (r->depth <= r->item_depth)
@@ -291,7 +303,8 @@ struct tl_tape *tl__tape_create(const char *name, const struct tl_tape_spec *spe
     assert(spec->count <= TL_TAPE_SECTIONS_MAX);
     if (r == NULL)
         return NULL;
-    r->yajl = yajl_alloc(&callbacks, NULL, r);
+    tl__json_memory_init(&r->memory);
+    r->yajl = yajl_alloc(&callbacks, &r->memory.funcs, r);
     if (r->yajl == NULL) {
         tl__free(r);
         return NULL;
@@ -310,6 +323,7 @@ void tl__tape_destroy(struct tl_tape *tape)
     if (tape == NULL)
         return;
     yajl_free(r->yajl);
+    tl__json_memory_fini(&r->memory);
     tl_vec_fini(&r->tokens);
     tl_vec_fini(&r->text);
     tl__free(r);
@@ -353,15 +367,29 @@ static void json_error(struct reader *r, const char *bytes, size_t count)
     yajl_free_error(r->yajl, text);
 }
 
+static void feed(struct reader *r, const char *bytes, size_t count)
+{
+    if (tl__json_memory_ready(&r->memory, count) != 0)
+        (void)stop_nomem(r);
+    else if (yajl_parse(r->yajl, (const unsigned char *)bytes, count) != yajl_status_ok)
+        json_error(r, bytes, count);
+    else
+        count_lines(r, bytes, count);
+    if (r->memory.failed && r->error.code == 0)
+        (void)stop_nomem(r);
+}
+
 int tl__tape_feed(struct tl_tape *tape, const void *bytes, size_t count, struct tl_error *reterr)
 {
     struct reader *r = reader_of(tape);
+    const char *from = bytes;
 
-    if (r->error.code == 0 && count > 0) {
-        if (yajl_parse(r->yajl, bytes, count) != yajl_status_ok)
-            json_error(r, bytes, count);
-        else
-            count_lines(r, bytes, count);
+    while (r->error.code == 0 && count > 0) {
+        size_t n = count < FEED_BYTES ? count : FEED_BYTES;
+
+        feed(r, from, n);
+        from += n;
+        count -= n;
     }
     return hand_out(r, reterr);
 }
@@ -382,6 +410,8 @@ int tl__tape_finish(struct tl_tape *tape, struct tl_error *reterr)
 {
     struct reader *r = reader_of(tape);
 
+    if (r->error.code == 0 && tl__json_memory_ready(&r->memory, 1) != 0)
+        (void)stop_nomem(r);
     if (r->error.code == 0 && yajl_complete_parse(r->yajl) != yajl_status_ok && r->error.code == 0) {
         if (r->ended)
             json_error(r, "", 0);
