@@ -17,15 +17,6 @@ static const char *const colours[] = {"#4c78a8", "#e8833a", "#54a24b", "#c95dab"
                                       "#8a6fd1", "#8c6d4f", "#7f8fa6", "#2f9bd8", "#b5651d", "#7aa52a", "#e0709c",
                                       "#5a7d5a", "#a45ee5", "#c0803f", "#3f6fd8", "#9c4f6a", "#6b8e9e"};
 
-/* Inside a quoted string of the dot language, where a backslash begins an escape. */
-static void put_quoted(struct tl_page *out, const char *text, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        tl__put(out, "\\", text[i] == '"' || text[i] == '\\');
-        tl__put(out, text + i, 1);
-    }
-}
-
 static void put_node(struct tl_page *out, const struct tl_deps_subject *s, uint32_t task, uint32_t kind,
                      struct tl_page *scratch)
 {
@@ -36,7 +27,7 @@ static void put_node(struct tl_page *out, const struct tl_deps_subject *s, uint3
     tl__put_str(out, "\" [label=\"");
     tl__put_task(out, s->deps->tasks[task].task_id);
     tl__put_str(out, "\\n");
-    put_quoted(out, scratch->data, scratch->used);
+    tl__put_safe(out, TL_SAFE_DOT, scratch->data, scratch->used);
     tl__put_format(out, "\", color=\"%s\"];\n", colours[kind % (sizeof(colours) / sizeof(colours[0]))]);
 }
 

@@ -58,7 +58,7 @@ static void known_kernels(const struct tl_deps_subject *s, char *text, size_t by
         if (s->names->names[i] == NULL)
             continue;
         tl__put(&page, ", ", shown++ > 0 ? 2 : 0);
-        tl__put_plain(&page, s->names->names[i]);
+        tl__put_name(&page, s->names->names[i]);
     }
     n = page.used < bytes ? page.used : bytes - 1;
     if (page.error == 0 && n > 0)

@@ -7,27 +7,12 @@
 #include "artifact/deps_words.h"
 #include "base/number.h"
 
-void tl__put_plain(struct tl_page *out, const char *text)
-{
-    for (;;) {
-        size_t n = 0;
-
-        while ((unsigned char)text[n] >= 0x20 && text[n] != 0x7f)
-            n++;
-        tl__put(out, text, n);
-        if (text[n] == 0)
-            return;
-        tl__put(out, "?", 1);
-        text += n + 1;
-    }
-}
-
 void tl__put_kernel(struct tl_page *out, const struct tl_name_map *names, int32_t func_id)
 {
     const char *name = tl__name_of(names, func_id);
 
     if (name != NULL)
-        tl__put_plain(out, name);
+        tl__put_name(out, name);
     else
         tl__put_format(out, "func_%" PRId32, func_id);
 }

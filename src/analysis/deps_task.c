@@ -40,7 +40,7 @@ static void put_head(struct tl_page *out, const struct tl_deps_subject *s, uint3
     const struct tl_deps_task *t = &s->deps->tasks[task];
 
     tl__put_task(out, t->task_id);
-    tl__put_format(out, " (0x%016" PRIx64 "): ", t->task_id);
+    tl__put_str(out, ": ");
     tl__put_kernels(out, s->names, t->kernel_ids);
     if (s->graph->level[task] != TL_DEPS_NONE)
         tl__put_format(out, ", level %" PRIu32 " of 0 to %" PRIu32, s->graph->level[task], s->graph->levels - 1);

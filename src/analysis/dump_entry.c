@@ -46,7 +46,7 @@ static void put_identity(const struct entry *e)
     line(e, "index", "%" PRIu64 " of %" PRIu64, e->index, tl_recording_count(e->recording));
     key(e, "task");
     tl__put_task(e->out, r->task_id);
-    tl__put_format(e->out, " (0x%016" PRIx64 ")\n", r->task_id);
+    tl__put(e->out, "\n", 1);
     key(e, "func_id");
     tl__put_funcs(e->out, r);
     tl__put(e->out, "\n", 1);

@@ -160,7 +160,7 @@ static void put_kernels(struct tl_page *page, const struct tl_name_map *names, c
         const char *name = tl__name_of(names, r->func_id[i]);
 
         tl__put(page, ",", i > 0);
-        tl__put_str(page, name != NULL ? name : "?");
+        tl__put_name(page, name != NULL ? name : "?");
     }
 }
 

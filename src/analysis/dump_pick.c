@@ -108,46 +108,11 @@ void tl__dump_pick_fini(struct tl_dump_pick *pick)
     *pick = (struct tl_dump_pick){0};
 }
 
-/* All digits of `base` from `text` on, up to *ret_end; -1 if there is none or 64 bits cannot hold it. */
-static int digits(const char *text, int base, const char **ret_end, uint64_t *ret_value)
-{
-    const char *set = base == 16 ? "0123456789abcdefABCDEF" : "0123456789";
-    size_t n = strspn(text, set);
-
-    errno = 0;
-    *ret_value = strtoull(text, NULL, base);
-    *ret_end = text + n;
-    return n > 0 && errno == 0 ? 0 : -1;
-}
-
-int tl__task_parse(const char *text, uint64_t *ret_task_id)
-{
-    uint64_t ring, local;
-    const char *end;
-
-    if (text[0] == 'r' || text[0] == 'R') {
-        if (digits(text + 1, 10, &end, &ring) != 0 || (*end != 't' && *end != 'T') ||
-            digits(end + 1, 10, &end, &local) != 0 || *end != 0 || ring > UINT32_MAX || local > UINT32_MAX)
-            return TL_EPARSE;
-        *ret_task_id = ring << 32 | local;
-        return 0;
-    }
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        if (digits(text + 2, 16, &end, &local) != 0 || *end != 0)
-            return TL_EPARSE;
-    } else if (digits(text, 10, &end, &local) != 0 || *end != 0) {
-        return TL_EPARSE;
-    }
-    *ret_task_id = local;
-    return 0;
-}
-
 void tl__put_task(struct tl_page *page, uint64_t task_id)
 {
-    tl__put(page, "r", 1);
-    tl__put_u64(page, task_id >> 32);
-    tl__put(page, "t", 1);
-    tl__put_u64(page, task_id & UINT32_MAX);
+    char text[TL_TASK_BYTES];
+
+    tl__put_str(page, tl__task_text(text, task_id));
 }
 
 int tl__stage_parse(const char *text)

@@ -6,6 +6,7 @@
 #include <tasklens/recording.h>
 
 #include "analysis/page.h"
+#include "base/task_id.h"
 
 /* A plain value; TL_DUMP_FILTER_INIT lets everything through. */
 struct tl_dump_filter {
@@ -34,8 +35,6 @@ static inline uint64_t tl__dump_pick_at(const struct tl_dump_pick *pick, uint64_
     return pick->index != NULL ? pick->index[i] : i;
 }
 
-/* "0x200000a00", "8589937152" or "r2t2560". 0 or TL_EPARSE. */
-int tl__task_parse(const char *text, uint64_t *ret_task_id);
 /* Ring and local number: "r2t2560". */
 void tl__put_task(struct tl_page *page, uint64_t task_id);
 /* "before", "before_dispatch", "after", "after_completion"; "input", "output", "inout". The value or TL_EPARSE. */

@@ -98,6 +98,15 @@ void tl__put_u64(struct tl_page *t, uint64_t value)
         t->used += tl__print_u64(p, value);
 }
 
+void tl__put_safe(struct tl_page *t, enum tl_safe form, const char *text, size_t bytes)
+{
+    size_t most = bytes <= SIZE_MAX / 8 ? bytes * TL_SAFE_GROWTH + 32 : SIZE_MAX;
+    char *p = tl__page_room(t, most);
+
+    if (p != NULL)
+        t->used += tl__safe_text(p, most, form, text, bytes);
+}
+
 void tl__put_format(struct tl_page *t, const char *format, ...)
 {
     va_list ap, again;

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/safe_text.h"
+
 /* Takes `n` bytes. 0, or a negative code that stops the rendering. */
 typedef int (*tl_page_sink)(void *ctx, const char *bytes, size_t n);
 
@@ -46,11 +48,19 @@ static inline void tl__put(struct tl_page *t, const void *bytes, size_t n)
 void tl__put_fill(struct tl_page *t, char c, size_t n);
 void tl__put_format(struct tl_page *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void tl__put_u64(struct tl_page *t, uint64_t value);
+/* Text of unknown content in a form of base/safe_text.h, whole. */
+void tl__put_safe(struct tl_page *t, enum tl_safe form, const char *text, size_t bytes);
 
 /* What a noun has behind a number. */
 static inline const char *tl__plural(uint64_t n)
 {
     return n == 1 ? "" : "s";
+}
+
+/* A kernel's name, a case, a path: the visible form. */
+static inline void tl__put_name(struct tl_page *t, const char *name)
+{
+    tl__put_safe(t, TL_SAFE_NAME, name, strlen(name));
 }
 
 static inline void tl__put_str(struct tl_page *t, const char *text)

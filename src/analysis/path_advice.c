@@ -58,7 +58,7 @@ static void on_kernels(const struct advisor *a, struct tl_page *page)
     const struct tl_path_share *top = largest(a, false);
 
     tl__put_str(page, "make ");
-    tl__put_path_kernel(page, a->run, &top->kernel);
+    tl__put_path_kernel(page, a->run, &top->kernel, false);
     tl__put_str(page, " faster or split it: it runs for ");
     tl__put_share(page, top->ns, a->wall_ns);
     tl__put_str(page, " of the wall, in ");
@@ -76,7 +76,7 @@ static void on_cores(const struct advisor *a, struct tl_page *page)
 
     tl__put_format(page, "more %s cores (--block-dim), or smaller and more even tasks: ready tasks wait, longest for ",
                    busiest_type(a->run));
-    tl__put_path_kernel(page, a->run, &top->kernel);
+    tl__put_path_kernel(page, a->run, &top->kernel, false);
     tl__put_str(page, " with ");
     tl__put_us(page, top->busy_ns);
     tl__put_str(page, " us");

@@ -4,6 +4,7 @@
 
 #include "analysis/path_show.h"
 #include "base/env.h"
+#include "base/task_id.h"
 
 struct writer {
     struct tl_json *json;
@@ -27,11 +28,11 @@ static void put_u64(struct writer *w, const char *key, uint64_t value)
 
 static void put_task(struct writer *w, uint64_t task_id)
 {
-    char name[TL_SWIM_ID_BYTES];
+    char name[TL_TASK_BYTES];
 
     tl__json_key(w->json, "task_id");
     tl__json_u64_string(w->json, task_id);
-    tl__swim_task_text(task_id, name);
+    (void)tl__task_text(name, task_id);
     tl__json_key(w->json, "task");
     tl__json_string(w->json, name);
 }
@@ -49,7 +50,7 @@ static int put_kernels(struct writer *w, bool observed)
     tl__json_array_begin(w->json, TL_JSON_BLOCK);
     for (uint32_t i = 0; i < count; i++) {
         tl__json_object_begin(w->json, TL_JSON_LINE);
-        tl__put_path_kernel(&w->scratch, w->run, &shares[i].kernel);
+        tl__put_path_kernel(&w->scratch, w->run, &shares[i].kernel, true);
         put_scratch(w, "kernel");
         put_u64(w, "steps", shares[i].count);
         put_u64(w, "runs_ns", shares[i].ns);
@@ -71,7 +72,7 @@ static void put_static_step(struct writer *w, uint32_t t)
 
     tl__json_object_begin(w->json, TL_JSON_LINE);
     put_task(w, g->tasks[t].task_id);
-    tl__put_path_kernel(&w->scratch, w->run, &kernel);
+    tl__put_path_kernel(&w->scratch, w->run, &kernel, true);
     put_scratch(w, "kernel");
     put_u64(w, "slices", g->slice_first[t + 1] - g->slice_first[t]);
     put_u64(w, "runs_ns", g->last_end_ns[t] - g->first_start_ns[t]);
@@ -90,7 +91,7 @@ static void put_observed_step(struct writer *w, uint32_t i)
 
     tl__json_object_begin(w->json, TL_JSON_LINE);
     put_task(w, w->run->graph.tasks[s->task].task_id);
-    tl__put_path_kernel(&w->scratch, w->run, &kernel);
+    tl__put_path_kernel(&w->scratch, w->run, &kernel, true);
     put_scratch(w, "kernel");
     tl__put_path_core(&w->scratch, w->run, step->slice);
     put_scratch(w, "core");

@@ -18,7 +18,7 @@ struct report {
 static void put_kernel(struct report *r, const struct tl_path_kernel *kernel)
 {
     r->scratch.used = 0;
-    tl__put_path_kernel(&r->scratch, r->run, kernel);
+    tl__put_path_kernel(&r->scratch, r->run, kernel, false);
     tl__put_markdown(r->out, r->scratch.data, r->scratch.used);
 }
 

@@ -22,9 +22,5 @@ void tl__put_share(struct tl_page *page, uint64_t part, uint64_t whole)
 
 void tl__put_markdown(struct tl_page *page, const char *text, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        if (strchr("\\`*_|<>[]", text[i]) != NULL && text[i] != 0)
-            tl__put(page, "\\", 1);
-        tl__put(page, text[i] == '\n' || text[i] == '\r' ? " " : &text[i], 1);
-    }
+    tl__put_safe(page, TL_SAFE_MARKDOWN, text, bytes);
 }

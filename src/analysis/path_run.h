@@ -41,8 +41,9 @@ struct tl_path_kernel {
 struct tl_path_kernel tl__path_kernel_of_slice(const struct tl_path_run *run, uint32_t slice);
 struct tl_path_kernel tl__path_kernel_of_task(const struct tl_path_run *run, uint32_t task);
 /* "matmul", "func_3", "qk+softmax" of a mix; "no kernel" of a task that has none, and "unknown kernel" of a slice whose
- * kernel is not known. */
-void tl__put_path_kernel(struct tl_page *page, const struct tl_path_run *run, const struct tl_path_kernel *kernel);
+ * kernel is not known. `exact`: names as they are, for JSON; else made safe for text. */
+void tl__put_path_kernel(struct tl_page *page, const struct tl_path_run *run, const struct tl_path_kernel *kernel,
+                         bool exact);
 
 /* What one kernel has of a path. */
 struct tl_path_share {

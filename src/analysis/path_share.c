@@ -26,7 +26,8 @@ struct tl_path_kernel tl__path_kernel_of_task(const struct tl_path_run *run, uin
     return kernel;
 }
 
-void tl__put_path_kernel(struct tl_page *page, const struct tl_path_run *run, const struct tl_path_kernel *kernel)
+void tl__put_path_kernel(struct tl_page *page, const struct tl_path_run *run, const struct tl_path_kernel *kernel,
+                         bool exact)
 {
     bool any = false;
 
@@ -39,8 +40,10 @@ void tl__put_path_kernel(struct tl_page *page, const struct tl_path_run *run, co
         if (any)
             tl__put_str(page, "+");
         any = true;
-        if (name != NULL)
+        if (name != NULL && exact)
             tl__put_str(page, name);
+        else if (name != NULL)
+            tl__put_name(page, name);
         else if (id >= 0)
             tl__put_format(page, "func_%d", (int)id);
         else

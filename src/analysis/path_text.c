@@ -20,7 +20,7 @@ static void put_kernel(void *ctx, uint64_t number, struct tl_row *row)
     const struct list *list = ctx;
     const struct tl_path_share *share = &list->shares[number];
 
-    tl__put_path_kernel(&row->text, list->run, &share->kernel);
+    tl__put_path_kernel(&row->text, list->run, &share->kernel, false);
     tl__cell_end(row);
     tl__put_u64(&row->text, share->count);
     tl__cell_end(row);

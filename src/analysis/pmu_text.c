@@ -15,14 +15,21 @@ struct rows {
     unsigned column;
 };
 
+static void put_name(struct tl_page *page, const struct tl_pmu_kernel *k)
+{
+    if (k->name != NULL)
+        tl__put_name(page, k->name);
+    else
+        tl__put_format(page, "func_%" PRId32, k->func_id);
+}
+
 static void put_kernel(struct tl_row *row, const struct tl_pmu_kernel *k)
 {
     static const char *const cores[] = {[TL_AIC] = "AIC", [TL_AIV] = "AIV"};
 
+    put_name(&row->text, k);
     if (k->name != NULL)
-        tl__put_format(&row->text, "%s (%" PRId32 ")", k->name, k->func_id);
-    else
-        tl__put_format(&row->text, "func_%" PRId32, k->func_id);
+        tl__put_format(&row->text, " (%" PRId32 ")", k->func_id);
     tl__cell_end(row);
     tl__put_str(&row->text, k->core_type <= TL_AIV ? cores[k->core_type] : "both");
     tl__cell_end(row);
@@ -252,10 +259,7 @@ static void put_silent(struct tl_page *out, const struct tl_pmu_view *view)
         if (!tl__pmu_meta_is_silent(view->meta, k->func_id) || n++ >= shown)
             continue;
         tl__put_str(out, n == 1 ? "no counts (-)    " : ", ");
-        if (k->name != NULL)
-            tl__put_str(out, k->name);
-        else
-            tl__put_format(out, "func_%" PRId32, k->func_id);
+        put_name(out, k);
     }
     if (n > shown)
         tl__put_format(out, " and %" PRIu32 " more", n - shown);

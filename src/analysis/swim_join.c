@@ -10,6 +10,8 @@
 #include "analysis/swim_join_internal.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "base/safe_text.h"
+#include "base/task_id.h"
 #include "base/text.h"
 
 #define MAX_ROWS ((uint64_t)UINT32_MAX - 1)
@@ -252,25 +254,10 @@ uint32_t tl__swim_find(const struct tl_swim_join *join, uint64_t task_id)
     return low < join->n_tasks && join->tasks[low].task_id == task_id ? low : TL_SWIM_NONE;
 }
 
-static void put_task(struct tl_text *text, uint64_t task_id)
-{
-    tl__text_put(text, "r");
-    tl__text_dec(text, task_id >> 32);
-    tl__text_put(text, "t");
-    tl__text_dec(text, task_id & UINT32_MAX);
-}
-
-void tl__swim_task_text(uint64_t task_id, char *to)
-{
-    struct tl_text text = tl__text(to, TL_SWIM_ID_BYTES);
-
-    put_task(&text, task_id);
-}
-
 void tl__swim_label(const struct tl_swim_join *join, const struct tl_swim_slice *slice, char *to)
 {
-    /* The name may be cut, what tells two tasks apart may not. */
-    struct tl_text text = tl__text(to, TL_SWIM_LABEL_BYTES - TL_SWIM_ID_BYTES - 8);
+    struct tl_text text = tl__text(to, TL_SWIM_LABEL_BYTES - TL_TASK_BYTES - 8); /* room for the task */
+    char task[TL_TASK_BYTES];
 
     if ((slice->flags & TL_SWIM_RAN) == 0) {
         tl__text_put(&text, "never ended(reg ");
@@ -279,7 +266,7 @@ void tl__swim_label(const struct tl_swim_join *join, const struct tl_swim_slice 
         return;
     }
     if (slice->name != NULL) {
-        tl__text_put(&text, slice->name);
+        text.used = tl__name_cut(to, text.size, slice->name);
     } else if (slice->func_id >= 0) {
         tl__text_put(&text, "func_");
         tl__text_dec(&text, (uint64_t)slice->func_id);
@@ -288,6 +275,6 @@ void tl__swim_label(const struct tl_swim_join *join, const struct tl_swim_slice 
     }
     text.size = TL_SWIM_LABEL_BYTES;
     tl__text_put(&text, join->tasks[slice->task].block_num > 1 ? "_spmd(" : "(");
-    put_task(&text, slice->task_id);
+    tl__text_put(&text, tl__task_text(task, slice->task_id));
     tl__text_put(&text, ")");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/swim_summary.h"
+#include "base/task_id.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -86,7 +87,7 @@ static void notes_clock(struct notes *n, const struct tl_swim_clock *clock)
 static void notes_rows(struct notes *n, const struct tl_swim_join *join)
 {
     const struct tl_swim_counts *c = &join->counts;
-    char id[TL_SWIM_ID_BYTES];
+    char id[TL_TASK_BYTES];
 
     if (join->lane->unknown_kinds > 0)
         note(n, "%" PRIu64 " phase%s of a kind unknown here (the first: \"%s\"): not drawn", join->lane->unknown_kinds,
@@ -117,7 +118,7 @@ static void notes_rows(struct notes *n, const struct tl_swim_join *join)
         note(n, "%" PRIu64 " task%s not in deps.json: is it of the same run?", c->tasks_unlisted,
              c->tasks_unlisted == 1 ? " is" : "s are");
     if (c->tasks_unseen > 0) {
-        tl__swim_task_text(c->first_unseen, id);
+        (void)tl__task_text(id, c->first_unseen);
         note(n, "%" PRIu64 " task%s of deps.json never ended, or the record was lost; the first is %s", c->tasks_unseen,
              s(c->tasks_unseen), id);
     }

@@ -7,6 +7,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/task_id.h"
 
 /* Colours by name, as chrome://tracing has them. Perfetto picks its own. */
 static const char *colour(unsigned kind)
@@ -213,7 +214,7 @@ static void name_orch_threads(struct trace *t, const char *prefix)
 void tl__trace_submits(struct trace *t)
 {
     const struct tl_swimlane *lane = t->join->lane;
-    char name[TL_SWIM_ID_BYTES + 16], id[TL_SWIM_ID_BYTES];
+    char name[TL_TASK_BYTES + 16], id[TL_TASK_BYTES];
 
     if (lane->n_orchs == 0)
         return;
@@ -222,7 +223,7 @@ void tl__trace_submits(struct trace *t)
     for (uint64_t i = 0; i < lane->n_orchs; i++) {
         const struct tl_swim_orch *o = &lane->orchs[i];
 
-        tl__swim_task_text(o->task_id, id);
+        (void)tl__task_text(id, o->task_id);
         (void)snprintf(name, sizeof(name), "submit(%s)", id);
         tl__trace_begin(t, name, "X", PID_ORCH, TID_ORCH + o->thread);
         tl__trace_span(t, tl__trace_submit_span(t, o));

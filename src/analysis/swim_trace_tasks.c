@@ -11,6 +11,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/task_id.h"
 
 #define HINT_TASKS 16u /* of a list; a task with 50,000 consumers would write them all into each of its slices */
 #define HINT_BYTES 640
@@ -177,7 +178,7 @@ static void put_neighbours(struct trace *t, const char *key, uint32_t task, bool
     const struct tl_swim_join *join = t->join;
     uint32_t first = out ? t->fanout_first[task] : join->tasks[task].first_edge;
     uint32_t count = out ? t->fanout_first[task + 1] - first : join->tasks[task].edge_count;
-    char hint[HINT_BYTES], id[TL_SWIM_ID_BYTES];
+    char hint[HINT_BYTES], id[TL_TASK_BYTES];
     struct tl_text text = tl__text(hint, sizeof(hint));
 
     tl__text_dec(&text, count);
@@ -185,7 +186,7 @@ static void put_neighbours(struct trace *t, const char *key, uint32_t task, bool
     for (uint32_t i = 0; i < count && i < HINT_TASKS; i++) {
         uint32_t other = out ? join->edges[t->fanout[first + i]].succ : join->edges[first + i].pred;
 
-        tl__swim_task_text(join->tasks[other].task_id, id);
+        (void)tl__task_text(id, join->tasks[other].task_id);
         tl__text_put(&text, i > 0 ? ", " : "");
         tl__text_put(&text, id);
     }
@@ -206,10 +207,10 @@ static void put_task(struct trace *t, uint32_t task)
 
 static void put_event_hint(struct trace *t, const struct tl_swim_slice *s)
 {
-    char hint[96], id[TL_SWIM_ID_BYTES] = "?";
+    char hint[96], id[TL_TASK_BYTES] = "?";
 
     if ((s->flags & TL_SWIM_RAN) != 0)
-        tl__swim_task_text(s->task_id, id);
+        (void)tl__task_text(id, s->task_id);
     (void)snprintf(hint, sizeof(hint), "Task:%s, FuncId:%" PRId32 ", CoreId:%" PRIu32, id, s->func_id, s->core);
     tl__json_key(t->json, "event-hint");
     tl__json_string(t->json, hint);
@@ -267,12 +268,12 @@ static void sched_slice(struct trace *t, uint32_t slice)
 static void phase_slice(struct trace *t, uint32_t phase, uint32_t tid)
 {
     const struct tl_swim_phase *p = &t->join->lane->phases[phase];
-    char id[TL_SWIM_ID_BYTES], name[64];
+    char id[TL_TASK_BYTES], name[64];
 
     if ((p->has & TL_SWIM_HAS_TASK_ID) == 0) {
         (void)snprintf(name, sizeof(name), "%s", tl__phase_name(p->kind));
     } else {
-        tl__swim_task_text(p->task_id, id);
+        (void)tl__task_text(id, p->task_id);
         (void)snprintf(name, sizeof(name), "%s(%s)", tl__phase_name(p->kind), id);
     }
     begin_slice(t, name, PID_WORKER, tid, tl__trace_phase_span(t, p), tl__trace_phase_id(t, phase));

@@ -18,19 +18,7 @@ const struct tl_web_asset *tl__web_asset(const char *name)
 
 void tl__put_html(struct tl_page *out, const char *text)
 {
-    static const char special[] = "&<>\"'";
-    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
-
-    for (;;) {
-        size_t plain = strcspn(text, special);
-
-        tl__put(out, text, plain);
-        text += plain;
-        if (*text == 0)
-            return;
-        tl__put_str(out, entities[strchr(special, *text) - special]);
-        text++;
-    }
+    tl__put_safe(out, TL_SAFE_HTML, text, strlen(text));
 }
 
 /* JSON inside a page: '<' stands only in strings there, and escaped it can neither close the element nor open a

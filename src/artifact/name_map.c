@@ -11,6 +11,7 @@
 #include "artifact/json_file.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "base/safe_text.h"
 #include "base/text.h"
 
 /* A func_id beyond this is a mistake: the list of names is as long as the largest one. */
@@ -255,20 +256,17 @@ static void put_map(struct tl_json *j, const struct tl_name_map *map)
 
 int tl__name_map_write(const char *dir, const char *case_name, const struct tl_name_map *map, struct tl_error *reterr)
 {
-    char name[300];
+    char name[300], safe[200];
     struct tl_out out;
     uint32_t named = 0;
-    int n = snprintf(name, sizeof(name), TL_NAME_MAP_PREFIX "%s" SUFFIX, case_name), code;
+    int code;
 
     while (named < map->count && map->names[named] == NULL)
         named++;
     if (named == map->count)
         return 0;
-    if (n < 0 || (size_t)n >= sizeof(name))
-        return tl__fail(reterr, TL_EINVAL, "%.200s...: the case's name is too long for a file's", case_name);
-    for (char *c = name; *c != '\0'; c++)
-        if (*c == '/')
-            *c = '_';
+    (void)snprintf(name, sizeof(name), TL_NAME_MAP_PREFIX "%s" SUFFIX,
+                   tl__safe(safe, sizeof(safe), TL_SAFE_FILE, case_name));
     code = tl__out_open_in(&out, dir, name, reterr);
     if (code != 0)
         return code;

@@ -6,6 +6,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "base/safe_text.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define INDENT 2U
@@ -167,31 +168,6 @@ void tl__json_array_end(struct tl_json *json)
     end(json, 0);
 }
 
-/* Bytes of the UTF-8 character at `text`; 0 when there is none (RFC 3629: no overlong forms, no surrogates). */
-static size_t utf8_bytes(const unsigned char *text, size_t left)
-{
-    unsigned char lead = text[0], low = 0x80, high = 0xBF;
-    size_t bytes = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
-
-    if (bytes == 0 || bytes > left)
-        return 0;
-    if (lead == 0xE0)
-        low = 0xA0;
-    else if (lead == 0xED)
-        high = 0x9F;
-    else if (lead == 0xF0)
-        low = 0x90;
-    else if (lead == 0xF4)
-        high = 0x8F;
-    for (size_t i = 1; i < bytes; i++) {
-        if (text[i] < low || text[i] > high)
-            return 0;
-        low = 0x80;
-        high = 0xBF;
-    }
-    return bytes;
-}
-
 static void put_escaped(struct tl_json *json, unsigned char c)
 {
     static const char named[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* each character, and the letter after its backslash */
@@ -206,6 +182,35 @@ static void put_escaped(struct tl_json *json, unsigned char c)
     put(json, text, sizeof(text));
 }
 
+/* A byte that is no UTF-8: the replacement character and the byte's number, so that two such names stay distinct. */
+static void put_broken(struct tl_json *json, unsigned char c)
+{
+    const char text[] = {'\xEF', '\xBF', '\xBD', "0123456789abcdef"[c >> 4], "0123456789abcdef"[c & 15]};
+
+    put(json, text, sizeof(text));
+}
+
+/* A control character beyond ASCII, a mark of direction: JSON may hold it, a terminal that shows the text should not.
+ */
+static void put_unprintable(struct tl_json *json, const char *text, size_t bytes)
+{
+    uint32_t code = tl__utf8_code(text, bytes);
+    uint32_t units[2] = {code, 0};
+    unsigned count = 1;
+    char escape[6];
+
+    if (code > 0xffff) {
+        units[0] = 0xd800 + ((code - 0x10000) >> 10);
+        units[1] = 0xdc00 + ((code - 0x10000) & 0x3ff);
+        count = 2;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        (void)tl__print_hex(escape, units[i], 4);
+        memcpy(escape, "\\u", 2);
+        put(json, escape, sizeof(escape));
+    }
+}
+
 /* Writes runs of what needs no change as they are. */
 static void put_quoted(struct tl_json *json, const char *text, size_t bytes)
 {
@@ -217,20 +222,24 @@ static void put_quoted(struct tl_json *json, const char *text, size_t bytes)
         unsigned char c = from[at];
         size_t step = 1;
 
-        if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
+        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
             at++;
             continue;
         }
-        if (c >= 0x80 && (step = utf8_bytes(from + at, bytes - at)) != 0) {
+        if (c >= 0x80 && (step = tl__printable_bytes(text + at, bytes - at)) != 0) {
             at += step;
             continue;
         }
         put(json, text + start, at - start);
-        if (c >= 0x80)
-            put(json, "\xEF\xBF\xBD", 3);
+        step = c >= 0x80 ? tl__utf8_bytes(text + at, bytes - at) : 1;
+        if (step == 0)
+            put_broken(json, c);
+        else if (c >= 0x80)
+            put_unprintable(json, text + at, step);
         else
             put_escaped(json, c);
-        start = ++at;
+        at += step > 0 ? step : 1;
+        start = at;
     }
     put(json, text + start, bytes - start);
     put(json, "\"", 1);

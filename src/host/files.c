@@ -12,6 +12,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/safe_text.h"
 
 #define CHUNK ((size_t)1 << 18)
 #define MAX_SUFFIX 1000
@@ -116,7 +117,7 @@ int tl__file_copy(const char *from, const char *to, uint64_t *ret_hash, struct t
 int tl__output_dir(const char *out, const char *program, const char *case_name, char *path, size_t size,
                    struct tl_error *reterr)
 {
-    char stamp[32] = "";
+    char stamp[32] = "", safe[2][100];
     time_t now = time(NULL);
     struct tm tm;
     size_t n;
@@ -132,7 +133,8 @@ int tl__output_dir(const char *out, const char *program, const char *case_name, 
         return rc;
     if (localtime_r(&now, &tm) == NULL || strftime(stamp, sizeof(stamp), "%Y%m%d_%H%M%S", &tm) == 0)
         return tl__fail(reterr, TL_EIO, "the clock gives no date for a directory's name");
-    n = (size_t)snprintf(path, size, "outputs/%s_%s_%s", program, case_name, stamp);
+    n = (size_t)snprintf(path, size, "outputs/%s_%s_%s", tl__safe(safe[0], sizeof(safe[0]), TL_SAFE_FILE, program),
+                         tl__safe(safe[1], sizeof(safe[1]), TL_SAFE_FILE, case_name), stamp);
     for (unsigned i = 2; n + 8 < size && i < MAX_SUFFIX; i++) {
         if (mkdir(path, 0777) == 0)
             return 0;

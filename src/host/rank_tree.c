@@ -10,6 +10,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/safe_text.h"
 #include "host/clock_estimate.h"
 #include "host/clock_server.h"
 #include "host/files.h"
@@ -21,6 +22,8 @@
 int tl__rank_root(const char *out, const struct tl_launcher *launcher, const char *program, const char *case_name,
                   char *path, size_t size, struct tl_error *reterr)
 {
+    char safe[2][100];
+
     if (out != NULL || launcher->ranks < 2)
         return tl__output_dir(out, program, case_name, path, size, reterr);
     if (launcher->job[0] == '\0')
@@ -28,7 +31,8 @@ int tl__rank_root(const char *out, const struct tl_launcher *launcher, const cha
                         "%s gives its job no name, and all ranks must record into one directory: say which with "
                         "--out DIR",
                         launcher->name);
-    if ((size_t)snprintf(path, size, "outputs/%s_%s_%s", program, case_name, launcher->job) >= size)
+    if ((size_t)snprintf(path, size, "outputs/%s_%s_%s", tl__safe(safe[0], sizeof(safe[0]), TL_SAFE_FILE, program),
+                         tl__safe(safe[1], sizeof(safe[1]), TL_SAFE_FILE, case_name), launcher->job) >= size)
         return tl__fail(reterr, TL_EINVAL, "the path of the output directory is too long");
     return tl__make_dirs(path, reterr);
 }

@@ -115,7 +115,7 @@ static void usage(void **state)
     refuses("deps run --path 1 x", "not \"x\"");
     refuses("deps run --path 1 77", "no task r0t77");
     refuses("deps run --path 1 2 -t 1", "--path");
-    refuses("deps run --kernel nothing", "there are MATMUL, add?and?more");
+    refuses("deps run --kernel nothing", "there are MATMUL, add\\tand\\nmore");
     refuses("deps run --tensor 0x10", "no buffer begins at 0x10");
     refuses("deps run --tensor here", "not \"here\"");
     refuses("deps run -t 1 --up --kernel MATMUL", "not --up and --down");

@@ -126,7 +126,7 @@ static void strings_are_escaped(void **state)
 
     (void)state;
     check_string("", 0, "\"\"");
-    check_string(all, sizeof(all) - 1, "\"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f\"");
+    check_string(all, sizeof(all) - 1, "\"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\"");
     check_string("a\0b", 3, "\"a\\u0000b\"");
     tl__json_init(&json, NULL, NULL);
     tl__json_object_begin(&json, TL_JSON_LINE);
@@ -140,7 +140,7 @@ static void strings_are_escaped(void **state)
 
 #define BAD "\xEF\xBF\xBD"
 
-static void bytes_that_are_no_utf8_are_replaced(void **state)
+static void a_byte_that_is_no_utf8_is_replaced_and_keeps_its_number(void **state)
 {
     static const char good[] = "\xC2\xA2\xE2\x82\xAC\xED\x9F\xBF\xEE\x80\x80\xF0\x90\x8D\x88\xF4\x8F\xBF\xBF";
     char quoted[64];
@@ -148,14 +148,15 @@ static void bytes_that_are_no_utf8_are_replaced(void **state)
     (void)state;
     (void)snprintf(quoted, sizeof(quoted), "\"%s\"", good);
     check_string(good, sizeof(good) - 1, quoted);
-    check_string("a\x80z", 3, "\"a" BAD "z\"");
-    check_string("\xFF\xFE", 2, "\"" BAD BAD "\"");
-    check_string("\xC0\x80", 2, "\"" BAD BAD "\"");                 /* overlong */
-    check_string("\xE0\x9F\xBF", 3, "\"" BAD BAD BAD "\"");         /* overlong */
-    check_string("\xED\xA0\x80", 3, "\"" BAD BAD BAD "\"");         /* surrogate */
-    check_string("\xF4\x90\x80\x80", 4, "\"" BAD BAD BAD BAD "\""); /* beyond U+10FFFF */
-    check_string("\xE2\x82", 2, "\"" BAD BAD "\"");                 /* cut */
-    check_string("\xE2\x82z", 3, "\"" BAD BAD "z\"");
+    check_string("a\x80z", 3, "\"a" BAD "80z\"");
+    check_string("\xFF\xFE", 2, "\"" BAD "ff" BAD "fe\"");
+    check_string("\xC0\x80", 2, "\"" BAD "c0" BAD "80\"");                           /* overlong */
+    check_string("\xE0\x9F\xBF", 3, "\"" BAD "e0" BAD "9f" BAD "bf\"");              /* overlong */
+    check_string("\xED\xA0\x80", 3, "\"" BAD "ed" BAD "a0" BAD "80\"");              /* surrogate */
+    check_string("\xF4\x90\x80\x80", 4, "\"" BAD "f4" BAD "90" BAD "80" BAD "80\""); /* beyond U+10FFFF */
+    check_string("\xE2\x82", 2, "\"" BAD "e2" BAD "82\"");                           /* cut */
+    check_string("\x7F\xC2\x9B\xE2\x80\xAE\xF3\xA0\x81\x81", 10, "\"\\u007f\\u009b\\u202e\\udb40\\udc41\"");
+    check_string("\xE2\x82z", 3, "\"" BAD "e2" BAD "82z\"");
 }
 
 struct file {
@@ -301,7 +302,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_value),
         cmocka_unit_test(lines_of_json),
         cmocka_unit_test(strings_are_escaped),
-        cmocka_unit_test(bytes_that_are_no_utf8_are_replaced),
+        cmocka_unit_test(a_byte_that_is_no_utf8_is_replaced_and_keeps_its_number),
         cmocka_unit_test(flushed_text_is_whole_and_parses),
         cmocka_unit_test(a_text_larger_than_the_buffer),
         cmocka_unit_test(the_first_failure_sticks),

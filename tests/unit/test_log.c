@@ -60,8 +60,8 @@ static void a_line_is_one_line_of_at_most_1000_bytes(void **state)
 
     (void)state;
     tl__log_set_sink(sink, &seen);
-    tl_log_info("a\nb\r\nc\n");
-    assert_string_equal(seen.last, "a b  c ");
+    tl_log_info("a\nb\r%sc", "\x1b[31m");
+    assert_string_equal(seen.last, "a\\nb\\r\\x1b[31mc");
 
     memset(text, 'x', sizeof(text));
     text[1000] = '\0';

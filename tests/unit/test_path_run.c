@@ -126,17 +126,17 @@ static void kernels(void **state)
     assert_int_equal(shares[0].count, 4);
     assert_int_equal(shares[0].busy_ns, 150);
     assert_int_equal(shares[0].wait_ns, 50 + 5 + 50 + 3);
-    tl__put_path_kernel(&page, &o.run, &shares[0].kernel);
+    tl__put_path_kernel(&page, &o.run, &shares[0].kernel, false);
     assert_int_equal(shares[1].ns, 130); /* the mix's AIC part is what the path waited for */
     tl__put_str(&page, " ");
-    tl__put_path_kernel(&page, &o.run, &shares[1].kernel);
+    tl__put_path_kernel(&page, &o.run, &shares[1].kernel, false);
     tl__free(shares);
     assert_int_equal(tl__path_shares_static(&o.run, &shares, &count), 0);
     assert_int_equal(count, 3);
     assert_int_equal(shares[0].ns, 120 + 110);
     assert_int_equal(shares[1].ns, 130);
     tl__put_str(&page, " ");
-    tl__put_path_kernel(&page, &o.run, &shares[1].kernel);
+    tl__put_path_kernel(&page, &o.run, &shares[1].kernel, false);
     tl__free(shares);
     tl__put_str(&page, "");
     assert_int_equal(page.used, strlen("scale matmul matmul+add|sum"));

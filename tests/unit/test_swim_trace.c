@@ -271,7 +271,8 @@ static void names_need_escapes(void **state)
     world_everything(&w);
     world_name(&w, 0, "a \"b\"\\\n\xc3\xa9\xff");
     draw(true, false);
-    assert_true(count("a \\\"b\\\"\\\\\\n\xc3\xa9\xef\xbf\xbd(r0t0)") == 2);
+    assert_true(count("a \\\"b\\\"\\\\\\n\xc3\xa9\xef\xbf\xbd"
+                      "ff(r0t0)") == 2);
     done();
 }
 

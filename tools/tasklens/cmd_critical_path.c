@@ -129,7 +129,7 @@ static int show(struct critical_path *c)
         code = tl__path_json(&json, &c->run, c->opened.found.path);
         end = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, to_stdout, stdout);
+        tl__page_init(&page, tl__cmd_text, stdout);
         code = tl__path_text(&page, &c->run, c->opened.found.path);
         tl__put_str(&page, "\n");
         if (c->reported && c->report != NULL)

@@ -244,8 +244,8 @@ static void mention_cycle(const struct command *c)
     tl__page_init(&page, NULL, NULL);
     tl__put_deps_cycle(&page, &c->subject);
     if (tl__page_end(&page) == 0)
-        fprintf(stderr, "tasklens deps: %s: the tasks wait in a circle: %.*s; %" PRIu32 " could never start\n",
-                c->found.path, (int)page.used, page.data, c->graph.unlevelled);
+        tl__cmd_note(NAME, "%s: the tasks wait in a circle: %.*s; %" PRIu32 " could never start", c->found.path,
+                     (int)page.used, page.data, c->graph.unlevelled);
     tl__page_fini(&page);
 }
 
@@ -264,7 +264,7 @@ static int open_graph(struct command *c)
         return tl__cmd_fail(NAME, "%s", error.msg);
     code = tl__name_map_find(c->found.path, &c->names, &error);
     if (code < 0 && code != TL_ENOENT)
-        fprintf(stderr, "tasklens deps: kernels are shown without their names: %s\n", error.msg);
+        tl__cmd_note(NAME, "kernels are shown without their names: %s", error.msg);
     c->subject = (struct tl_deps_subject){.deps = &c->deps,
                                           .graph = &c->graph,
                                           .names = &c->names,
@@ -344,7 +344,7 @@ static int put_answer(const struct command *c)
         code = put_json(c, &json);
         end = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, to_file, stdout);
+        tl__page_init(&page, tl__cmd_text, stdout);
         code = put_text(c, &page);
         end = tl__page_end(&page);
         tl__page_fini(&page);

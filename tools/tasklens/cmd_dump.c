@@ -203,7 +203,7 @@ static int verify(struct dump *d)
         code = tl__dump_verify_json(&json, &v);
         end = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, to_file, stdout);
+        tl__page_init(&page, tl__cmd_text, stdout);
         code = tl__dump_verify_text(&page, &v);
         end = tl__page_end(&page);
         tl__page_fini(&page);
@@ -224,7 +224,7 @@ static bool find_names(const struct dump *d, struct tl_name_map *ret_names)
         return false;
     code = tl__name_map_find(dir, ret_names, &error);
     if (code != 0 && code != TL_ENOENT)
-        (void)fprintf(stderr, "tasklens dump: kernels are shown by number: %s\n", error.msg);
+        tl__cmd_note(NAME, "kernels are shown by number: %s", error.msg);
     return code == 0;
 }
 
@@ -250,7 +250,7 @@ static int list(struct dump *d)
         code = tl__dump_list_json(&json, &l, &error);
         end = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, to_file, stdout);
+        tl__page_init(&page, tl__cmd_text, stdout);
         code = tl__dump_list_text(&page, &l, &error);
         end = tl__page_end(&page);
         tl__page_fini(&page);
@@ -266,7 +266,7 @@ static int show_one(struct dump *d)
     struct tl_page page;
     int code, end;
 
-    tl__page_init(&page, to_file, stdout);
+    tl__page_init(&page, tl__cmd_text, stdout);
     code = tl__dump_entry_text(&page, d->recording, tl__dump_pick_at(&d->pick, 0), &error);
     end = tl__page_end(&page);
     tl__page_fini(&page);
@@ -372,8 +372,7 @@ static void mention_faults(const struct dump *d)
     struct tl_dump_verdict verdict;
 
     if (tl_recording_check(d->recording, &verdict) < 0)
-        fprintf(stderr, "tasklens dump: %s is damaged: %s; --verify names all that is wrong\n", d->found.path,
-                verdict.first_fault);
+        tl__cmd_note(NAME, "%s is damaged: %s; --verify names all that is wrong", d->found.path, verdict.first_fault);
 }
 
 static int answer(struct dump *d)

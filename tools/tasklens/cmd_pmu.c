@@ -73,7 +73,7 @@ static void mention(const struct tl_found *found)
 {
     tl__found_mention_newer(NAME, found);
     if (found->other_count > 0 && !tl__found_mention_ranks(NAME, found))
-        fprintf(stderr, "tasklens pmu: opening the newest, %s, of %zu here\n", found->path, found->other_count + 1);
+        tl__cmd_note(NAME, "opening the newest, %s, of %zu here", found->path, found->other_count + 1);
     tl__found_mention_end(NAME, found);
 }
 
@@ -88,10 +88,10 @@ static void mention_missing(const struct pmu *p)
             collected = meta->streams[i].collected;
     free(meta);
     if (p->rows.n_rows < collected)
-        fprintf(stderr,
-                "tasklens pmu: %s/" TL_PMU_NAME " has %llu rows of the %llu that were collected: the rest was cut off, "
-                "and the figures are of what is there\n",
-                p->found.path, (unsigned long long)p->rows.n_rows, (unsigned long long)collected);
+        tl__cmd_note(NAME,
+                     "%s/" TL_PMU_NAME " has %llu rows of the %llu that were collected: the rest was cut off, "
+                     "and the figures are of what is there",
+                     p->found.path, (unsigned long long)p->rows.n_rows, (unsigned long long)collected);
 }
 
 /* The rows must be there; what explains them may be missing, and what is wrong with it is told. */
@@ -111,7 +111,7 @@ static int open_all(struct pmu *p)
     p->has_meta = code == 0;
     code = tl__name_map_find(p->found.path, &p->names, &error);
     if (code != 0 && code != TL_ENOENT)
-        fprintf(stderr, "tasklens pmu: kernels are shown by number: %s\n", error.msg);
+        tl__cmd_note(NAME, "kernels are shown by number: %s", error.msg);
     p->has_names = code == 0;
     mention_missing(p);
     return 0;
@@ -132,7 +132,7 @@ static int show_text(const struct tl_pmu_view *view, bool all, int column)
     struct tl_page page;
     int code = 0, end;
 
-    tl__page_init(&page, to_stdout, NULL);
+    tl__page_init(&page, tl__cmd_text, stdout);
     if (column >= 0)
         code = tl__pmu_column_text(&page, view, (unsigned)column);
     else if (!all)

@@ -9,6 +9,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "base/safe_text.h"
 #include "host/compile.h"
 #include "host/files.h"
 #include "host/launcher.h"
@@ -88,13 +89,14 @@ static int list_cases(struct tl_run_session *s)
 {
     struct tl_object object;
     struct tl_error err;
+    char shown[TL_SHOWN_BYTES];
 
     if (tl__object_open(s->path, &object, &err) != 0)
         return tl__cmd_fail(COMMAND, "%s", err.msg);
     for (uint32_t i = 0; i < object.program->n_cases; i++) {
         const struct tl_case *c = &object.program->cases[i];
 
-        printf("%-16s", c->name);
+        printf("%-16s", tl__safe(shown, sizeof(shown), TL_SAFE_NAME, c->name));
         for (unsigned k = 0; k < sizeof(c->settings) / sizeof(c->settings[0]) && c->settings[k].name != NULL; k++)
             printf(" %s=%" PRId64, c->settings[k].name, c->settings[k].value);
         printf("\n");

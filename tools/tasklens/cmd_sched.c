@@ -29,7 +29,7 @@ static int show(const struct tl_sched *sched, const char *dir, bool as_json)
         tl__sched_json(&json, sched, dir);
         end = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, to_stdout, stdout);
+        tl__page_init(&page, tl__cmd_text, stdout);
         code = tl__sched_text(&page, sched, dir);
         end = tl__page_end(&page);
         tl__page_fini(&page);

@@ -73,11 +73,6 @@ static int to_stdout(void *ctx, const void *bytes, size_t n)
     return fwrite(bytes, 1, n, stdout) == n ? 0 : TL_EIO;
 }
 
-static int page_to_stdout(void *ctx, const char *bytes, size_t n)
-{
-    return to_stdout(ctx, bytes, n);
-}
-
 static int show(const struct scope *s, const struct tl_scope_view *view)
 {
     struct tl_page page;
@@ -89,7 +84,7 @@ static int show(const struct scope *s, const struct tl_scope_view *view)
         tl__scope_json(&json, view);
         code = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, page_to_stdout, NULL);
+        tl__page_init(&page, tl__cmd_text, stdout);
         code = tl__scope_text(&page, view);
         end = tl__page_end(&page);
         tl__page_fini(&page);

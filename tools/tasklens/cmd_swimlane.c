@@ -114,7 +114,7 @@ static void find_names(struct swimlane *s)
     } else if (code != 0) {
         (void)snprintf(s->names_note, sizeof(s->names_note), "kernels are func_<id>: %s; --names FILE %s one",
                        error.msg, code == TL_EEXIST ? "picks" : "gives");
-        (void)fprintf(stderr, "tasklens " NAME ": without kernel names: %s\n", error.msg);
+        tl__cmd_note(NAME, "without kernel names: %s", error.msg);
     }
 }
 
@@ -186,15 +186,10 @@ static int merge(struct swimlane *s, struct tl_error *error)
     return code;
 }
 
-static int page_to_stdout(void *ctx, const char *bytes, size_t n)
+static int json_to_stdout(void *ctx, const void *bytes, size_t n)
 {
     (void)ctx;
     return fwrite(bytes, 1, n, stdout) == n ? 0 : TL_EIO;
-}
-
-static int json_to_stdout(void *ctx, const void *bytes, size_t n)
-{
-    return page_to_stdout(ctx, bytes, n);
 }
 
 static int report(const struct swimlane *s)
@@ -213,7 +208,7 @@ static int report(const struct swimlane *s)
         tl__swim_summary_json(&json, &summary);
         (void)tl__json_finish(&json);
     } else {
-        tl__page_init(&page, page_to_stdout, NULL);
+        tl__page_init(&page, tl__cmd_text, stdout);
         (void)tl__swim_summary_text(&page, &summary);
         (void)tl__page_end(&page);
         tl__page_fini(&page);

@@ -64,23 +64,24 @@ static int lay_out(const struct tl_deps_draw *d, const struct tl_deps_part *part
 
     *ret_engine = d->engine_given ? (enum tl_deps_engine)d->engine : many ? TL_DEPS_SFDP : TL_DEPS_DOT;
     if (!d->engine_given && many)
-        fprintf(stderr,
-                "tasklens %s: %" PRIu32 " tasks and %" PRIu32
-                " lines are many for dot: sfdp does the layout; -t TASK --up 3 --down 3 draws a part\n",
-                d->command, part->n_tasks, part->n_pairs);
+        tl__cmd_note(d->command,
+                     "%" PRIu32 " tasks and %" PRIu32
+                     " lines are many for dot: sfdp does the layout; -t TASK --up 3 --down 3 draws a part",
+                     part->n_tasks, part->n_pairs);
     if (d->engine_given && many && *ret_engine == TL_DEPS_DOT)
-        fprintf(stderr,
-                "tasklens %s: %" PRIu32 " tasks and %" PRIu32
-                " lines are many for dot, which may take minutes or hours: --engine sfdp takes seconds, -t TASK --up 3 "
-                "--down 3 draws a part\n",
-                d->command, part->n_tasks, part->n_pairs);
+        tl__cmd_note(
+            d->command,
+            "%" PRIu32 " tasks and %" PRIu32
+            " lines are many for dot, which may take minutes or hours: --engine sfdp takes seconds, -t TASK --up 3 "
+            "--down 3 draws a part",
+            part->n_tasks, part->n_pairs);
     code = run_engine(d, part, *ret_engine, d->engine_given || many ? 0 : DOT_SECONDS, ret_layout, reterr);
     if (code != TL_ETIMEDOUT)
         return code;
-    fprintf(stderr,
-            "tasklens %s: dot was not done in %d s: sfdp does the layout; --engine dot waits, -t TASK --up 3 --down 3 "
-            "draws a part\n",
-            d->command, DOT_SECONDS);
+    tl__cmd_note(d->command,
+                 "dot was not done in %d s: sfdp does the layout; --engine dot waits, -t TASK --up 3 --down 3 "
+                 "draws a part",
+                 DOT_SECONDS);
     *ret_engine = TL_DEPS_SFDP;
     return run_engine(d, part, TL_DEPS_SFDP, 0, ret_layout, reterr);
 }

@@ -11,6 +11,7 @@
 
 #include "artifact/dfx_meta.h"
 #include "artifact/journal.h"
+#include "base/text.h"
 #include "cmd.h"
 #include "rank_leaves.h"
 
@@ -322,14 +323,13 @@ void tl__found_mention_end(const char *command, const struct tl_found *found)
     struct tl_meta *meta = read_meta(found, &error);
 
     if (meta == NULL && error.msg[0] != '\0')
-        fprintf(stderr, "tasklens %s: how the run ended is not known: %s\n", command, error.msg);
+        tl__cmd_note(command, "how the run ended is not known: %s", error.msg);
     if (meta != NULL && strcmp(meta->status, TL_META_RECOVERED) == 0)
-        fprintf(stderr,
-                "tasklens %s: %s is of a run that was cut short: it holds what had reached the host until then\n",
-                command, found->path);
+        tl__cmd_note(command, "%s is of a run that was cut short: it holds what had reached the host until then",
+                     found->path);
     else if (meta != NULL && meta->status[0] != '\0' && strcmp(meta->status, "ok") != 0)
-        fprintf(stderr, "tasklens %s: %s is of a run that failed: %s (%s)\n", command, found->path,
-                error_text(meta->status), meta->status);
+        tl__cmd_note(command, "%s is of a run that failed: %s (%s)", found->path, error_text(meta->status),
+                     meta->status);
     free(meta);
 }
 
@@ -347,9 +347,8 @@ bool tl__found_mention_ranks(const char *command, const struct tl_found *found)
         free(root);
         return false;
     }
-    fprintf(stderr,
-            "tasklens %s: opening the newest, rank %u, dispatch %u; --rank and --dispatch open another of %s:\n",
-            command, rank, dispatch, root);
+    tl__cmd_note(command, "opening the newest, rank %u, dispatch %u; --rank and --dispatch open another of %s:", rank,
+                 dispatch, root);
     tl__rank_leaves_table(stderr, &leaves);
     tl__rank_leaves_fini(&leaves);
     free(root);
@@ -361,25 +360,30 @@ void tl__found_mention_newer(const char *command, const struct tl_found *found)
     if (found->cut_short == NULL)
         return;
     if (tl__run_lives(found->cut_short))
-        fprintf(stderr, "tasklens %s: a newer run in %s is still going on; its recording comes at its end\n", command,
-                found->cut_short);
+        tl__cmd_note(command, "a newer run in %s is still going on; its recording comes at its end", found->cut_short);
     else
-        fprintf(stderr, "tasklens %s: a newer run in %s was cut short; `tasklens recover %s` rebuilds it\n", command,
-                found->cut_short, found->cut_short);
+        tl__cmd_note(command, "a newer run in %s was cut short; `tasklens recover %s` rebuilds it", found->cut_short,
+                     found->cut_short);
 }
 
 static void mention_others(const char *command, const struct tl_found *found)
 {
     const size_t shown = 20;
+    char text[3000];
+    struct tl_text list = tl__text(text, sizeof(text));
 
     if (found->other_count == 0 || tl__found_mention_ranks(command, found))
         return;
-    fprintf(stderr, "tasklens %s: opening the newest, %s; also here:", command, found->path);
-    for (size_t i = 0; i < found->other_count && i < shown; i++)
-        fprintf(stderr, " %s", found->others[i]);
-    if (found->other_count > shown)
-        fprintf(stderr, " and %zu more", found->other_count - shown);
-    fprintf(stderr, "\n");
+    for (size_t i = 0; i < found->other_count && i < shown; i++) {
+        tl__text_put(&list, " ");
+        tl__text_put(&list, found->others[i]);
+    }
+    if (found->other_count > shown) {
+        tl__text_put(&list, " and ");
+        tl__text_dec(&list, found->other_count - shown);
+        tl__text_put(&list, " more");
+    }
+    tl__cmd_note(command, "opening the newest, %s; also here:%s", found->path, text);
 }
 
 void tl__found_mention(const char *command, const struct tl_found *found)

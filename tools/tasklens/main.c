@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tasklens/error.h>
+
+#include "base/safe_text.h"
 #include "cmd.h"
 
 static const struct tl_cmd *const commands[] = {
@@ -13,23 +16,58 @@ static const struct tl_cmd *const commands[] = {
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
-int tl__cmd_fail(const char *command, const char *format, ...)
+__attribute__((format(printf, 2, 0))) static void say(const char *command, const char *format, va_list ap)
 {
-    char message[1200];
-    va_list ap;
+    char made[4000], message[2 * sizeof(made)];
 
-    va_start(ap, format);
-    (void)vsnprintf(message, sizeof(message), format, ap);
-    va_end(ap);
-    for (char *p = message; *p != 0; p++)
-        if (*p == '\n' || *p == '\r')
-            *p = ' ';
-    (void)fflush(stdout);
+    (void)vsnprintf(made, sizeof(made), format, ap);
+    (void)tl__safe_text(message, sizeof(message), TL_SAFE_LINE, made, strlen(made));
     if (command != NULL)
         fprintf(stderr, "tasklens %s: %s\n", command, message);
     else
         fprintf(stderr, "tasklens: %s\n", message);
+}
+
+int tl__cmd_fail(const char *command, const char *format, ...)
+{
+    va_list ap;
+
+    (void)fflush(stdout);
+    va_start(ap, format);
+    say(command, format, ap);
+    va_end(ap);
     return TL_EXIT_USAGE;
+}
+
+void tl__cmd_note(const char *command, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    say(command, format, ap);
+    va_end(ap);
+}
+
+int tl__cmd_text(void *ctx, const char *bytes, size_t n)
+{
+    FILE *out = ctx;
+    size_t from = 0, at = 0;
+
+    while (at < n) {
+        char shown[32];
+        size_t step = bytes[at] == '\n' ? 1 : tl__printable_bytes(bytes + at, n - at);
+
+        if (step == 0) {
+            (void)fwrite(bytes + from, 1, at - from, out);
+            step = tl__utf8_bytes(bytes + at, n - at);
+            step = step > 0 ? step : 1;
+            (void)fwrite(shown, 1, tl__safe_text(shown, sizeof(shown), TL_SAFE_LINE, bytes + at, step), out);
+            from = at + step;
+        }
+        at += step;
+    }
+    (void)fwrite(bytes + from, 1, n - from, out);
+    return ferror(out) ? TL_EIO : 0;
 }
 
 int tl__cmd_finish(const char *command)

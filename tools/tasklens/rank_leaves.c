@@ -213,11 +213,6 @@ static void put_row(void *ctx, uint64_t number, struct tl_row *row)
     free(meta);
 }
 
-static int to_file(void *ctx, const char *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, ctx) == n ? 0 : TL_EIO;
-}
-
 void tl__rank_leaves_table(FILE *out, const struct tl_rank_leaves *l)
 {
     static const struct tl_column columns[] = {
@@ -225,7 +220,7 @@ void tl__rank_leaves_table(FILE *out, const struct tl_rank_leaves *l)
         {"wall", true, false}, {"recorded", false, false}, {"status", false, false}};
     struct tl_page page;
 
-    tl__page_init(&page, to_file, out);
+    tl__page_init(&page, tl__cmd_text, out);
     (void)tl__table_put(&page, columns, sizeof(columns) / sizeof(columns[0]), l->count, put_row, (void *)(uintptr_t)l);
     (void)tl__page_end(&page);
     tl__page_fini(&page);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/safe_text.h"
 #include "cmd.h"
 #include "host/rank_tree.h"
 #include "host/worker_impl.h"
@@ -377,8 +378,11 @@ static void print_head(const struct ranks *r)
     const struct tl_run_session *s = r->s;
     int first = s->o.worker.device_id;
 
-    printf("%s, case %s, %" PRId64 " dispatch%s on ", s->program->name, s->case_name, s->o.rounds,
-           s->o.rounds == 1 ? "" : "es");
+    char program[TL_SHOWN_BYTES], case_name[TL_SHOWN_BYTES];
+
+    printf(
+        "%s, case %s, %" PRId64 " dispatch%s on ", tl__safe(program, sizeof(program), TL_SAFE_NAME, s->program->name),
+        tl__safe(case_name, sizeof(case_name), TL_SAFE_NAME, s->case_name), s->o.rounds, s->o.rounds == 1 ? "" : "es");
     if (r->n_chips > 1)
         printf("%" PRIu32 " chips (devices %d to %d, ranks %" PRIu32 " to %" PRIu32 " of %" PRIu32 ")", r->n_chips,
                first, first + (int)r->n_chips - 1, r->chips[0].rank, r->chips[r->n_chips - 1].rank, r->n_ranks);

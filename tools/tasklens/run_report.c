@@ -8,6 +8,8 @@
 
 #include "artifact/dfx_meta.h"
 #include "base/env.h"
+#include "base/safe_text.h"
+#include "base/task_id.h"
 #include "host/compare.h"
 #include "viewers.h"
 
@@ -15,12 +17,16 @@
 static void label(const struct tl_run_session *s, const char *name)
 {
     const struct tl_host_tensor *tensors = tl__data_tensors(s->data);
-    int width = 10;
+    char shown[TL_SHOWN_BYTES];
+    size_t width = 10;
 
-    for (uint32_t i = 0; i < tl__data_count(s->data); i++)
-        if (tensors[i].role != TL_IN && (int)strlen(tensors[i].name) > width)
-            width = (int)strlen(tensors[i].name);
-    printf("  %-*s ", width, name);
+    for (uint32_t i = 0; i < tl__data_count(s->data); i++) {
+        size_t n = strlen(tl__safe(shown, sizeof(shown), TL_SAFE_NAME, tensors[i].name));
+
+        if (tensors[i].role != TL_IN && n > width)
+            width = n;
+    }
+    printf("  %-*s ", (int)width, tl__safe(shown, sizeof(shown), TL_SAFE_NAME, name));
 }
 
 /* "1.23 ms" */
@@ -73,7 +79,7 @@ static void print_losses(const struct tl_run_session *s, const struct tl_run_res
 static void print_truncated(const struct tl_run_session *s, const char *dir, const struct tl_run_result *r)
 {
     struct tl_meta *meta;
-    char whole[32], kept[32];
+    char whole[32], kept[32], task[TL_TASK_BYTES];
 
     if (r->payloads_truncated == 0)
         return;
@@ -84,7 +90,7 @@ static void print_truncated(const struct tl_run_session *s, const char *dir, con
     if (meta != NULL && tl__meta_read(dir, meta, NULL) == 0)
         for (uint32_t i = 0; i < meta->truncated_listed && i < TL_META_MAX_TRUNCATED; i++) {
             label(s, "");
-            printf("task 0x%016" PRIx64 " argument %u: %s of %s\n", meta->truncated[i].task_id,
+            printf("task %s argument %u: %s of %s\n", tl__task_text(task, meta->truncated[i].task_id),
                    meta->truncated[i].arg_index, amount(meta->truncated[i].kept_bytes, kept, sizeof(kept)),
                    amount(meta->truncated[i].bytes, whole, sizeof(whole)));
         }
@@ -164,7 +170,11 @@ static void check_outputs(struct tl_run_session *s)
 
 void tl__report_head(const struct tl_run_session *s)
 {
-    printf("%s, case %s, on %s with %s, chip in a %s\n", s->program->name, s->case_name, s->o.worker.platform,
+    char program[TL_SHOWN_BYTES], case_name[TL_SHOWN_BYTES];
+
+    printf("%s, case %s, on %s with %s, chip in a %s\n",
+           tl__safe(program, sizeof(program), TL_SAFE_NAME, s->program->name),
+           tl__safe(case_name, sizeof(case_name), TL_SAFE_NAME, s->case_name), s->o.worker.platform,
            s->o.config.runtime, s->o.worker.mode == TL_DEVICE_THREAD ? "thread" : "process of its own");
 }
 

@@ -56,7 +56,7 @@ static void read_names(const char *command, struct tl_swim_opened *o)
 
     o->has_names = code == 0;
     if (code < 0 && code != TL_ENOENT)
-        fprintf(stderr, "tasklens %s: without kernel names: %s\n", command, error.msg);
+        tl__cmd_note(command, "without kernel names: %s", error.msg);
 }
 
 int tl__swim_open(const char *command, const char *word, bool needs_deps, const struct tl_rank_pick *pick,

@@ -381,7 +381,7 @@ static int report(const struct merge *m)
         tl__json_newline(&json);
         (void)tl__json_finish(&json);
     } else {
-        tl__page_init(&page, to_stdout, NULL);
+        tl__page_init(&page, tl__cmd_text, stdout);
         put_summary(&page, m);
         (void)tl__page_end(&page);
         tl__page_fini(&page);
