@@ -205,7 +205,7 @@ static void verify_finds_each_fault(void **state)
     fixture_write_text("told/dfx_meta.json", "{\"version\": 1, ");
     expect(0, "dump told");
     assert_non_null(
-        strstr(message, "tasklens dump: how the run ended is not known: told/args_dump/../dfx_meta.json: "));
+        strstr(message, "tasklens dump: how the run ended is not known: told/args_dump/../dfx_meta.json:1: "));
     f.dropped = 0;
     fixture_save(&f, "lossy");
     expect(4, "dump --verify lossy");
