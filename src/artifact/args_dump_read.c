@@ -54,7 +54,7 @@ static int feed_file(struct tl_dump_parser *parser, int fd, const char *name, st
 
 static int parse_file(struct tl_dump_reader *reader, struct tl_error *reterr)
 {
-    int fd = open(reader->name, O_RDONLY | O_CLOEXEC), code;
+    int fd = tl__open_to_read(reader->name), code;
     struct tl_dump_parser *parser = NULL;
     struct stat st;
 

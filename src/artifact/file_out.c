@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -11,6 +13,7 @@
 
 /* Write-back is started this often, so that the sync at the end has little left to wait for. */
 #define WINDOW_BYTES ((uint64_t)16 << 20)
+#define TEMP_TRIES 100u
 
 static int write_out(void *ctx, const void *data, size_t bytes)
 {
@@ -28,13 +31,23 @@ static int write_out(void *ctx, const void *data, size_t bytes)
     return 0;
 }
 
+/* A name that nobody else has: two writers of one file do not share it, and no link that stands there is followed. */
+static int open_exclusively(struct tl_out *out)
+{
+    for (unsigned i = 0; i < TEMP_TRIES; i++) {
+        (void)snprintf(out->temp, sizeof(out->temp), "%s.%08" PRIx32 ".tmp", out->path, arc4random());
+        out->fd = open(out->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (out->fd >= 0 || errno != EEXIST)
+            break;
+    }
+    return out->fd;
+}
+
 static int open_temp(struct tl_out *out, struct tl_error *reterr)
 {
     out->written = 0;
     out->error = 0;
-    (void)snprintf(out->temp, sizeof(out->temp), "%s.tmp", out->path);
-    out->fd = open(out->temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (out->fd < 0) {
+    if (open_exclusively(out) < 0) {
         int err = errno;
 
         return tl__fail(reterr, tl__code_of_errno(err), "%s: cannot create: %s", out->path, strerror(err));
@@ -54,7 +67,9 @@ int tl__out_open(struct tl_out *out, const char *path, struct tl_error *reterr)
 
 int tl__out_open_in(struct tl_out *out, const char *dir, const char *name, struct tl_error *reterr)
 {
-    int n = snprintf(out->path, sizeof(out->path), "%s/%s", dir, name);
+    size_t used = strlen(dir);
+    const char *slash = used > 0 && dir[used - 1] == '/' ? "" : "/";
+    int n = snprintf(out->path, sizeof(out->path), "%s%s%s", dir, slash, name);
 
     if (n < 0 || (size_t)n >= sizeof(out->path))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that appears whole or not at all: bytes go into a temporary file beside the target, which is synced and
+ * A file that appears whole or not at all: bytes go into a temporary file beside the target (NAME.XXXXXXXX.tmp, which
+ * nobody else has), which is synced and
  * renamed at the commit. JSON goes through `json`; other bytes through tl__out_bytes. The first error sticks and is
  * reported by the commit. One thread per object.
  */
@@ -15,7 +16,7 @@ struct tl_out {
     struct tl_json json;
     uint64_t written; /* bytes in the file */
     int fd, error;
-    char path[1024], temp[1040];
+    char path[1024], temp[1048];
 };
 
 /* Starts PATH. TL_EINVAL (path too long), TL_ENOENT, TL_EIO, TL_ENOSPC. After a failure there is nothing to end. */

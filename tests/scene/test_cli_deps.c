@@ -210,7 +210,7 @@ static void pictures(void **state)
     fixture_grid("many", 5001, 100);
     golden("deps run --format dot", "graph.dot");
     golden("deps run --format dot -t r1t0 --down 1", "part.dot");
-    refuses("deps run --format dot -o nowhere/x.dot", "cannot create nowhere/x.dot");
+    refuses("deps run --format dot -o nowhere/x.dot", "nowhere/x.dot: cannot create");
     refuses("deps run --format pdf", "text, html, dot");
     refuses("deps run --format html --json", "--json");
     refuses("deps run --engine sfdp", "--engine");
@@ -253,7 +253,7 @@ static void pages(void **state)
     assert_non_null(strstr(output, "\nrun/deps_part.html\n"));
     expect(0, "deps run --format html -o here.html --engine dot");
     assert_non_null(strstr(output, "\nhere.html\n"));
-    refuses("deps run --format html -o nowhere/here.html", "cannot create nowhere/here.html");
+    refuses("deps run --format html -o nowhere/here.html", "nowhere/here.html: cannot create");
     write_edges("empty_graph", 0, NULL, 0);
     refuses("deps empty_graph --format html", "no tasks to draw");
 }

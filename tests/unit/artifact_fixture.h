@@ -8,6 +8,8 @@
 #include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +48,23 @@ static inline const char *fixture_path(const char *name)
 
     (void)snprintf(path, sizeof(paths[0]), "%s/%s", fixture_dir, name);
     return path;
+}
+
+/* Whether a file that was to be renamed has stayed in the test's directory. */
+static inline bool fixture_has_temporary(void)
+{
+    DIR *d = opendir(fixture_dir);
+    struct dirent *entry;
+    bool found = false;
+
+    assert_non_null(d);
+    while ((entry = readdir(d)) != NULL) {
+        size_t n = strlen(entry->d_name);
+
+        found = found || (n > 4 && strcmp(entry->d_name + n - 4, ".tmp") == 0);
+    }
+    (void)closedir(d);
+    return found;
 }
 
 static inline void fixture_write(const char *name, const void *bytes, size_t size)

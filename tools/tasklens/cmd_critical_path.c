@@ -3,9 +3,9 @@
 
 #include "analysis/path_show.h"
 #include "analysis/path_trace.h"
-#include "artifact/file_out.h"
 #include "cmd.h"
 #include "opts.h"
+#include "output.h"
 #include "swim_open.h"
 
 #define NAME "critical-path"
@@ -15,7 +15,8 @@ struct critical_path {
     const char *word, *report, *trace;
     struct tl_rank_pick which;
     bool json, report_given;
-    bool reported; /* the report is there */
+    bool reported;  /* the report is there */
+    bool no_report; /* only the trace, on the standard output */
     struct tl_swim_opened opened;
     struct tl_path_run run;
 };
@@ -29,12 +30,13 @@ static int parse(struct critical_path *c, int argc, char **argv)
          .target = &c->report,
          .given = &c->report_given,
          .value = "FILE.md",
-         .help = "where the report goes; " REPORT " in the recording if not said"},
+         .help = "where the report goes; -: standard output; " REPORT " in the recording if not said"},
         {.name = "trace",
          .kind = TL_OPT_TEXT,
          .target = &c->trace,
          .value = "FILE",
-         .help = "the trace of `tasklens swimlane` too, with both paths as lanes above the others"},
+         .help = "the trace of `tasklens swimlane` too, with both paths as lanes above the others; -: only it, to\n"
+                 "standard output"},
         TL_RANK_PICK_OPTIONS(&c->which),
         {.name = "json",
          .kind = TL_OPT_FLAG,
@@ -56,6 +58,10 @@ static int parse(struct critical_path *c, int argc, char **argv)
 
     if (words == 0)
         c->word = NULL;
+    if (code == TL_OPTS_GO_ON && tl__output_is_stdout(c->report) + tl__output_is_stdout(c->trace) + c->json > 1)
+        return tl__cmd_fail(NAME, "-o -, --trace - and --json all write to the standard output: name one of them");
+    if (code == TL_OPTS_GO_ON && tl__output_is_stdout(c->trace) && !c->report_given)
+        c->no_report = true;
     return code;
 }
 
@@ -69,53 +75,34 @@ static int json_to_stdout(void *ctx, const void *bytes, size_t n)
     return to_stdout(ctx, bytes, n);
 }
 
-static int to_file(void *ctx, const char *bytes, size_t n)
-{
-    tl__out_bytes(ctx, bytes, n);
-    return 0;
-}
-
 static int write_report(struct critical_path *c)
 {
-    static struct tl_out out;
-    struct tl_error error = {0};
+    const struct tl_output_place place = {.command = NAME,
+                                          .given = c->report,
+                                          .dir = c->opened.found.path,
+                                          .name = REPORT,
+                                          .way_out = "-o FILE.md writes the report elsewhere"};
+    static struct tl_output output;
     struct tl_page page;
-    int code, end;
+    int code = tl__output_open(&output, &place), end;
 
-    code = c->report != NULL ? tl__out_open(&out, c->report, &error)
-                             : tl__out_open_in(&out, c->opened.found.path, REPORT, &error);
-    if (code < 0)
-        return tl__cmd_fail(NAME, "%s; -o FILE.md writes the report elsewhere", error.msg);
-    tl__page_init(&page, to_file, &out);
+    if (code != 0)
+        return code;
+    tl__page_init(&page, tl__output_bytes, &output);
     code = tl__path_markdown(&page, &c->run, c->opened.found.path);
     end = tl__page_end(&page);
     tl__page_fini(&page);
-    if (code == 0)
-        code = end;
-    if (code < 0) {
-        tl__out_abort(&out);
-        return tl__cmd_fail(NAME, "the report: %s", tl_strerror(code));
-    }
-    if (tl__out_commit(&out, &error) < 0)
-        return tl__cmd_fail(NAME, "%s; -o FILE.md writes the report elsewhere", error.msg);
-    return 0;
+    return tl__output_end(&output, code != 0 ? code : end, &place);
 }
 
 static int write_trace(struct critical_path *c)
 {
-    static struct tl_out out;
+    const struct tl_output_place place = {.command = NAME, .given = c->trace, .dir = c->opened.found.path};
+    static struct tl_output output;
     struct tl_swim_drawn drawn;
-    struct tl_error error = {0};
-    int code = tl__out_open(&out, c->trace, &error);
+    int code = tl__output_open(&output, &place);
 
-    if (code < 0)
-        return tl__cmd_fail(NAME, "%s", error.msg);
-    code = tl__path_trace_write(&out.json, &c->run, &drawn);
-    if (code < 0) {
-        tl__out_abort(&out);
-        return tl__cmd_fail(NAME, "the trace: %s", tl_strerror(code));
-    }
-    return tl__out_commit(&out, &error) < 0 ? tl__cmd_fail(NAME, "%s", error.msg) : 0;
+    return code != 0 ? code : tl__output_end(&output, tl__path_trace_write(&output.out.json, &c->run, &drawn), &place);
 }
 
 static int show(struct critical_path *c)
@@ -136,7 +123,7 @@ static int show(struct critical_path *c)
             tl__put_format(&page, "report: %s\n", c->report);
         else if (c->reported)
             tl__put_format(&page, "report: %s/" REPORT "\n", c->opened.found.path);
-        if (c->trace != NULL)
+        if (c->trace != NULL && !tl__output_is_stdout(c->trace))
             tl__put_format(&page, "trace:  %s, for https://ui.perfetto.dev\n", c->trace);
         end = tl__page_end(&page);
         tl__page_fini(&page);
@@ -154,13 +141,13 @@ static int answer(struct critical_path *c)
 
     if (code < 0)
         return tl__cmd_fail(NAME, "%s/" TL_DEPS_NAME ": %s", c->opened.found.path, error.msg);
-    if (!c->json || c->report_given)
+    if ((!c->json && !c->no_report) || c->report_given)
         reported = write_report(c);
     c->reported = reported == 0;
     if (reported != 0 && c->report_given)
         return reported;
     code = c->trace != NULL ? write_trace(c) : 0;
-    if (code == 0)
+    if (code == 0 && !tl__output_is_stdout(c->report) && !tl__output_is_stdout(c->trace))
         code = show(c); /* of a recording that cannot be written to, too */
     return code != 0 ? code : reported;
 }

@@ -144,7 +144,7 @@ static int parse(struct command *c, int argc, char **argv)
          .kind = TL_OPT_TEXT,
          .target = &c->output,
          .value = "FILE",
-         .help = "of a picture: deps.html in the recording if not said; dot: standard output"},
+         .help = "of a picture; -: standard output; deps.html in the recording if not said, of dot: -"},
         {.name = "engine",
          .kind = TL_OPT_CHOICE,
          .target = &c->engine,

@@ -14,9 +14,12 @@
 #include "analysis/dump_list.h"
 #include "analysis/dump_verify.h"
 #include "artifact/args_dump.h"
+#include "artifact/file_out.h"
+#include "base/error.h"
 #include "cmd.h"
 #include "find.h"
 #include "opts.h"
+#include "output.h"
 #include "progress.h"
 
 #define NAME "dump"
@@ -279,26 +282,30 @@ struct exported {
     uint64_t files, widened, flat, without;
 };
 
+static int to_out(void *ctx, const char *bytes, size_t n)
+{
+    struct tl_out *out = ctx;
+
+    tl__out_bytes(out, bytes, n);
+    return out->error;
+}
+
 static int write_txt(const struct dump *d, uint64_t index, const char *path, struct tl_error *error)
 {
     struct tl_page page;
-    FILE *f = fopen(path, "we");
-    int code, end, failed;
+    struct tl_out out;
+    int code = tl__out_open(&out, path, error), end;
 
-    if (f == NULL) {
-        (void)snprintf(error->msg, sizeof(error->msg), "cannot create %.900s: %s", path, strerror(errno));
-        return TL_EIO;
-    }
-    tl__page_init(&page, to_file, f);
+    if (code != 0)
+        return code;
+    tl__page_init(&page, to_out, &out);
     code = tl__dump_entry_file(&page, d->recording, index, error);
     end = tl__page_end(&page);
     tl__page_fini(&page);
-    failed = ferror(f) || end != 0;
-    if (fclose(f) != 0 || failed) {
-        (void)snprintf(error->msg, sizeof(error->msg), "cannot write %.900s: %s", path, strerror(errno));
-        return TL_EIO;
-    }
-    return code;
+    if (code == 0 && end == 0)
+        return tl__out_commit(&out, error);
+    tl__out_abort(&out);
+    return code != 0 ? code : tl__fail(error, end, "cannot write %.900s: %s", path, tl_strerror(end));
 }
 
 static int export_one(const struct dump *d, const char *dir, uint64_t index, struct exported *sum,
@@ -352,8 +359,9 @@ static int export(struct dump *d)
 
     if (snprintf(dir, sizeof(dir), "%s/%s", d->found.path, export_words[d->export_form]) >= (int)sizeof(dir))
         return tl__cmd_fail(NAME, "%.200s...: the path is too long", d->found.path);
-    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
-        return tl__cmd_fail(NAME, "cannot create %s: %s", dir, strerror(errno));
+    code = tl__output_make_dir(NAME, dir);
+    if (code != 0)
+        return code;
     for (uint64_t i = 0; i < d->pick.count && code == 0; i++) {
         code = export_one(d, dir, tl__dump_pick_at(&d->pick, i), &sum, &error);
         tl__progress_count(&progress, i + 1, d->pick.count);

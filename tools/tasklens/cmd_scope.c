@@ -6,10 +6,10 @@
 
 #include "analysis/scope_view.h"
 #include "artifact/dfx_meta.h"
-#include "artifact/file_out.h"
 #include "cmd.h"
 #include "find.h"
 #include "opts.h"
+#include "output.h"
 
 #define COMMAND "scope"
 
@@ -34,7 +34,7 @@ static int parse(struct scope *s, int argc, char **argv)
          .target = &s->out,
          .given = &s->out_given,
          .value = "FILE",
-         .help = "the same to FILE"},
+         .help = "the same to FILE; -: standard output"},
         {.name = "sites",
          .kind = TL_OPT_NUMBER,
          .target = &s->sites,
@@ -96,37 +96,27 @@ static int show(const struct scope *s, const struct tl_scope_view *view)
     return end;
 }
 
-static int page_to_file(void *ctx, const char *bytes, size_t n)
-{
-    struct tl_out *out = ctx;
-
-    tl__out_bytes(out, bytes, n);
-    return out->error;
-}
-
 static int write_page(const struct scope *s, const struct tl_scope_view *view)
 {
-    struct tl_error error = {0};
+    const struct tl_output_place place = {.command = COMMAND,
+                                          .given = s->out,
+                                          .dir = view->dir,
+                                          .name = TL_SCOPE_PAGE_NAME,
+                                          .way_out = "-o FILE writes it elsewhere"};
+    struct tl_output output;
     struct tl_page page;
-    struct tl_out out;
-    int code, end;
+    int code = tl__output_open(&output, &place), end;
 
-    code = s->out != NULL ? tl__out_open(&out, s->out, &error)
-                          : tl__out_open_in(&out, view->dir, TL_SCOPE_PAGE_NAME, &error);
     if (code != 0)
-        return tl__cmd_fail(COMMAND, "%s%s", error.msg, s->out == NULL ? "; -o FILE writes it elsewhere" : "");
-    tl__page_init(&page, page_to_file, &out);
+        return code;
+    tl__page_init(&page, tl__output_bytes, &output);
     code = tl__scope_html(&page, view);
     end = tl__page_end(&page);
     tl__page_fini(&page);
-    code = code != 0 ? code : end;
-    if (code != 0) {
-        tl__out_abort(&out);
-        return tl__cmd_fail(COMMAND, "%s: cannot write: %s", out.path, tl_strerror(code));
-    }
-    if (tl__out_commit(&out, &error) != 0)
-        return tl__cmd_fail(COMMAND, "%s", error.msg);
-    printf("%s\n", out.path);
+    code = tl__output_end(&output, code != 0 ? code : end, &place);
+    if (code != 0 || output.to_stdout)
+        return code;
+    printf("%s\n", output.out.path);
     return tl__cmd_finish(COMMAND);
 }
 

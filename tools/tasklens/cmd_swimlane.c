@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 
 #include "analysis/swim_summary.h"
-#include "artifact/file_out.h"
 #include "cmd.h"
 #include "find.h"
 #include "opts.h"
+#include "output.h"
 #include "swimlane_ranks.h"
 
 #define NAME "swimlane"
@@ -41,7 +41,7 @@ static int parse(struct swimlane *s, int argc, char **argv)
          .kind = TL_OPT_TEXT,
          .target = &s->out,
          .value = "FILE",
-         .help = "the trace; " TL_TRACE_NAME " in DIR if not said"},
+         .help = "the trace; -: standard output, without a summary; " TL_TRACE_NAME " in DIR if not said"},
         {.name = "overhead",
          .kind = TL_OPT_FLAG,
          .target = &s->overhead,
@@ -72,6 +72,8 @@ static int parse(struct swimlane *s, int argc, char **argv)
 
     if (words == 0)
         s->word = NULL;
+    if (code == TL_OPTS_GO_ON && s->json && tl__output_is_stdout(s->out))
+        return tl__cmd_fail(NAME, "-o - and --json both write to the standard output: name one of them");
     return code;
 }
 
@@ -151,26 +153,24 @@ static int read_all(struct swimlane *s, struct tl_error *error)
 
 /* ---- writing ---- */
 
-static int write_trace(struct swimlane *s, struct tl_error *error)
+/* An exit code after a message; 0: it is written. */
+static int write_trace(struct swimlane *s)
 {
     const struct tl_swim_trace_opts opts = {.overhead = s->overhead};
-    struct tl_out out;
-    int code;
+    const struct tl_output_place place = {.command = NAME,
+                                          .given = s->out,
+                                          .dir = s->found.path,
+                                          .name = TL_TRACE_NAME,
+                                          .way_out = "-o FILE writes it elsewhere",
+                                          .also_read = s->names_file};
+    struct tl_output output;
+    int code = tl__output_open(&output, &place);
 
-    if (s->out == NULL)
-        code = path_in(s->found.path, TL_TRACE_NAME, s->trace);
-    else
-        code = snprintf(s->trace, sizeof(s->trace), "%s", s->out) < PATH_BYTES ? 0 : TL_EINVAL;
-    if (code == 0)
-        code = tl__out_open(&out, s->trace, error);
     if (code != 0)
         return code;
-    code = tl__swim_trace_write(&out.json, &s->scheds, &opts, &s->drawn);
-    if (code != 0) {
-        tl__out_abort(&out);
-        return code;
-    }
-    return tl__out_commit(&out, error);
+    if (!output.to_stdout)
+        (void)snprintf(s->trace, sizeof(s->trace), "%s", output.out.path);
+    return tl__output_end(&output, tl__swim_trace_write(&output.out.json, &s->scheds, &opts, &s->drawn), &place);
 }
 
 static int merge(struct swimlane *s, struct tl_error *error)
@@ -181,8 +181,6 @@ static int merge(struct swimlane *s, struct tl_error *error)
         code = tl__swim_join(&s->lane, s->has_deps ? &s->deps : NULL, s->has_names ? &s->names : NULL, &s->join, error);
     if (code == 0)
         code = tl__swim_scheds(&s->join, &s->scheds);
-    if (code == 0)
-        code = write_trace(s, error);
     return code;
 }
 
@@ -269,10 +267,12 @@ static int run(int argc, char **argv)
     }
     tl__found_mention(NAME, &s.found);
     code = merge(&s, &error);
-    if (code == 0)
-        code = report(&s);
-    else
+    if (code != 0)
         code = tl__cmd_fail(NAME, "%s", error.msg[0] != 0 ? error.msg : tl_strerror(code));
+    else
+        code = write_trace(&s);
+    if (code == 0 && !tl__output_is_stdout(s.out))
+        code = report(&s);
     tl__swim_scheds_fini(&s.scheds);
     tl__swim_join_fini(&s.join);
     tl__swimlane_fini(&s.lane);

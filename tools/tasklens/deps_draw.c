@@ -13,16 +13,12 @@
 #include "analysis/dump_pick.h"
 #include "cmd.h"
 #include "graphviz.h"
+#include "output.h"
 
 /* dot is for what a person can follow. Regular graphs of this size take it a second or two, tangled ones minutes. */
 #define DOT_TASKS 5000
 #define DOT_PAIRS 20000
 #define DOT_SECONDS 30
-
-static int to_file(void *ctx, const char *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, ctx) == n ? 0 : TL_EIO;
-}
 
 static int out_of_memory(const struct tl_deps_draw *d)
 {
@@ -86,44 +82,33 @@ static int lay_out(const struct tl_deps_draw *d, const struct tl_deps_part *part
     return run_engine(d, part, TL_DEPS_SFDP, 0, ret_layout, reterr);
 }
 
-/* deps.html, or deps_r0t5.html of a part. False: too long. */
-static bool name_file(const struct tl_deps_draw *d, char *path, size_t bytes)
+/* deps.html, or deps_r0t5.html of a part. */
+static void name_file(const struct tl_deps_draw *d, char *name, size_t bytes)
 {
     uint64_t id = d->of->task != TL_DEPS_NONE ? d->subject->deps->tasks[d->of->task].task_id : 0;
     char part[60] = "";
-    int n;
 
     if (d->of->task != TL_DEPS_NONE)
         (void)snprintf(part, sizeof(part), "_r%" PRIu64 "t%" PRIu64, id >> 32, id & UINT32_MAX);
     else if (d->of->filter->by_kernel || d->of->filter->by_tensor)
         (void)snprintf(part, sizeof(part), "_part");
-    if (d->output != NULL)
-        n = snprintf(path, bytes, "%s", d->output);
-    else
-        n = snprintf(path, bytes, "%s/deps%s.html", d->subject->dir, part);
-    return n >= 0 && (size_t)n < bytes;
+    (void)snprintf(name, bytes, "deps%s.html", part);
 }
 
 static int write_page(const struct tl_deps_draw *d, const struct tl_deps_part *part,
-                      const struct tl_deps_layout *layout, enum tl_deps_engine engine, const char *path)
+                      const struct tl_deps_layout *layout, enum tl_deps_engine engine,
+                      const struct tl_output_place *place, struct tl_output *output)
 {
-    FILE *f = fopen(path, "we");
     struct tl_page page;
-    int code, end, problem = 0;
+    int code = tl__output_open(output, place), end;
 
-    if (f == NULL)
-        return tl__cmd_fail(d->command, "cannot create %s: %s; -o FILE names another", path, strerror(errno));
-    tl__page_init(&page, to_file, f);
+    if (code != 0)
+        return code;
+    tl__page_init(&page, tl__output_bytes, output);
     code = tl__deps_html(&page, d->subject, part, layout, engine);
     end = tl__page_end(&page);
     tl__page_fini(&page);
-    if (fclose(f) != 0 || end != 0)
-        problem = errno;
-    if (code == TL_ENOMEM)
-        return out_of_memory(d);
-    if (code != 0 || end != 0 || problem != 0)
-        return tl__cmd_fail(d->command, "cannot write %s: %s", path, strerror(problem != 0 ? problem : EIO));
-    return TL_EXIT_OK;
+    return tl__output_end(output, code != 0 ? code : end, place);
 }
 
 static double seconds(void)
@@ -139,13 +124,18 @@ static int draw(const struct tl_deps_draw *d, const struct tl_deps_part *part, s
     struct tl_error error = {0};
     double begin = seconds(), took;
     enum tl_deps_engine engine;
-    char path[4200];
+    char name[100];
+    const struct tl_output_place place = {.command = d->command,
+                                          .given = d->output,
+                                          .dir = d->subject->dir,
+                                          .name = name,
+                                          .way_out = "-o FILE names another"};
+    struct tl_output output;
     int code;
 
     if (part->n_tasks == 0)
         return tl__cmd_fail(d->command, "%s: no tasks to draw", d->subject->dir);
-    if (!name_file(d, path, sizeof(path)))
-        return tl__cmd_fail(d->command, "%.200s...: the path is too long", d->subject->dir);
+    name_file(d, name, sizeof(name));
     code = lay_out(d, part, layout, &engine, &error);
     if (code == TL_ENOENT)
         return tl__cmd_fail(d->command,
@@ -154,11 +144,11 @@ static int draw(const struct tl_deps_draw *d, const struct tl_deps_part *part, s
     if (code < 0)
         return tl__cmd_fail(d->command, "%s", error.msg[0] != 0 ? error.msg : tl_strerror(code));
     took = seconds() - begin;
-    code = write_page(d, part, layout, engine, path);
-    if (code != TL_EXIT_OK)
+    code = write_page(d, part, layout, engine, &place, &output);
+    if (code != TL_EXIT_OK || output.to_stdout)
         return code;
     printf("%s with %" PRIu32 " edges, laid out by %s in %.1f s\n%s\n", part->title, part->n_edges,
-           tl__deps_engines[engine], took, path);
+           tl__deps_engines[engine], took, output.out.path);
     return tl__cmd_finish(d->command);
 }
 
@@ -177,38 +167,29 @@ int tl__deps_draw_html(const struct tl_deps_draw *d)
     return code;
 }
 
-static int write_dot(const struct tl_deps_draw *d, const struct tl_deps_part *part, FILE *f)
-{
-    struct tl_page page;
-    int code, end;
-
-    tl__page_init(&page, to_file, f);
-    code = tl__deps_dot(&page, d->subject, part);
-    end = tl__page_end(&page);
-    tl__page_fini(&page);
-    return code != 0 ? code : end;
-}
-
 int tl__deps_draw_dot(const struct tl_deps_draw *d)
 {
+    const struct tl_output_place place = {
+        .command = d->command, .given = d->output != NULL ? d->output : "-", .dir = d->subject->dir};
     struct tl_deps_part part;
-    FILE *f = stdout;
-    int code;
+    struct tl_output output;
+    struct tl_page page;
+    int code = tl__deps_part(d->subject, d->of, &part), end;
 
-    if (d->output != NULL) {
-        f = fopen(d->output, "we");
-        if (f == NULL)
-            return tl__cmd_fail(d->command, "cannot create %s: %s", d->output, strerror(errno));
+    if (code == 0) {
+        code = tl__output_open(&output, &place);
+        if (code != 0) {
+            tl__deps_part_fini(&part);
+            return code;
+        }
+        tl__page_init(&page, tl__output_bytes, &output);
+        code = tl__deps_dot(&page, d->subject, &part);
+        end = tl__page_end(&page);
+        tl__page_fini(&page);
+        code = tl__output_end(&output, code != 0 ? code : end, &place);
+    } else {
+        code = out_of_memory(d);
     }
-    code = tl__deps_part(d->subject, d->of, &part);
-    if (code == 0)
-        code = write_dot(d, &part, f);
     tl__deps_part_fini(&part);
-    if (f != stdout && fclose(f) != 0 && code == 0)
-        code = TL_EIO;
-    if (code == TL_ENOMEM)
-        return out_of_memory(d);
-    if (code < 0 && f != stdout)
-        return tl__cmd_fail(d->command, "cannot write %s: %s", d->output, strerror(errno));
-    return tl__cmd_finish(d->command);
+    return code;
 }

@@ -10,9 +10,9 @@
 #include "analysis/rank_axis.h"
 #include "analysis/swim_trace.h"
 #include "analysis/table.h"
-#include "artifact/file_out.h"
 #include "artifact/journal.h"
 #include "cmd.h"
+#include "output.h"
 #include "swim_open.h"
 
 #define PATH_BYTES 4200
@@ -257,38 +257,41 @@ static void put_orders(struct tl_json *j, const struct merge *m)
 
 static int write_trace(struct merge *m)
 {
-    struct tl_error err = {0};
-    struct tl_out out;
-    int code = 0;
+    const struct tl_output_place place = {.command = m->command,
+                                          .given = m->opts->out,
+                                          .dir = m->leaves->root,
+                                          .name = TL_TRACE_NAME,
+                                          .way_out = "-o FILE writes it elsewhere"};
+    struct tl_output output;
+    struct tl_json *json = &output.out.json;
+    int code = tl__output_open(&output, &place), failed = 0;
 
-    if (m->opts->out != NULL)
-        (void)snprintf(m->trace, sizeof(m->trace), "%s", m->opts->out);
-    else
-        (void)snprintf(m->trace, sizeof(m->trace), "%s/" TL_TRACE_NAME, m->leaves->root);
-    if (tl__out_open(&out, m->trace, &err) != 0)
-        return tl__cmd_fail(m->command, "%s", err.msg);
-    tl__json_object_begin(&out.json, TL_JSON_BLOCK);
-    tl__json_key(&out.json, "traceEvents");
-    tl__json_array_begin(&out.json, TL_JSON_BLOCK);
-    for (size_t i = 0; code == 0 && i < m->leaves->count; i++)
-        code = put_leaf(m, &out.json, i);
-    tl__json_array_end(&out.json);
-    tl__json_key(&out.json, "displayTimeUnit");
-    tl__json_string(&out.json, "ns");
-    tl__json_key(&out.json, "metadata");
-    tl__json_object_begin(&out.json, TL_JSON_BLOCK);
-    tl__json_key(&out.json, "writer");
-    tl__json_string(&out.json, "tasklens swimlane");
-    put_places(&out.json, m);
-    put_orders(&out.json, m);
-    tl__json_object_end(&out.json);
-    tl__json_object_end(&out.json);
-    tl__json_newline(&out.json);
-    if (code != 0) {
-        tl__out_abort(&out);
+    if (code != 0)
         return code;
+    if (!output.to_stdout)
+        (void)snprintf(m->trace, sizeof(m->trace), "%s", output.out.path);
+    tl__json_object_begin(json, TL_JSON_BLOCK);
+    tl__json_key(json, "traceEvents");
+    tl__json_array_begin(json, TL_JSON_BLOCK);
+    for (size_t i = 0; failed == 0 && i < m->leaves->count; i++)
+        failed = put_leaf(m, json, i);
+    tl__json_array_end(json);
+    tl__json_key(json, "displayTimeUnit");
+    tl__json_string(json, "ns");
+    tl__json_key(json, "metadata");
+    tl__json_object_begin(json, TL_JSON_BLOCK);
+    tl__json_key(json, "writer");
+    tl__json_string(json, "tasklens swimlane");
+    put_places(json, m);
+    put_orders(json, m);
+    tl__json_object_end(json);
+    tl__json_object_end(json);
+    tl__json_newline(json);
+    if (failed != 0) { /* which has been said */
+        tl__output_abandon(&output);
+        return failed;
     }
-    return tl__out_commit(&out, &err) == 0 ? 0 : tl__cmd_fail(m->command, "%s", err.msg);
+    return tl__output_end(&output, 0, &place);
 }
 
 /* ---- the summary ---- */
@@ -407,7 +410,7 @@ int tl__swimlane_ranks(const char *command, const struct tl_rank_leaves *leaves,
     code = place_all(&m);
     if (code == 0)
         code = write_trace(&m);
-    if (code == 0)
+    if (code == 0 && !tl__output_is_stdout(opts->out))
         code = report(&m);
     free(m.parts);
     free(m.places);
