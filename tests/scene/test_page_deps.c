@@ -129,20 +129,20 @@ static void everything(void **state)
           "  const t = tip([middle[0], y]); if (t.includes(' feeds r1t1')) at = [middle[0], y]; }\n"
           "note('edge tip', at ? tip(at) : 'nothing'); mouse('click', at || middle); note('edge', text(by('panel')));");
     noted("opened: r1t0");
-    noted(
-        "panel: r1t0 × aic MATMUL, aiv0 a\"b&lt;c&gt;\\d&amp;'e, aiv1 add?and?more level 2 of 0 to 3, manual scope, 1 "
-        "block arguments type buffer and slice 0 INOUT 0x7f0020000400 v1 float32 [4, 16] 1 NO_DEP 0x7f0010000000 "
-        "float32 [8, 16] fed by 2 tasks r0t1 add?and?more creator, flags: wait retain, argument 0 buffer "
-        "0x7f0020000400 v1, read float32 [4, 16] explicit, flags: retain r0t2 add?and?more explicit, flags: wait "
-        "feeds 1 task r1t1 func_7 tensormap, flags not said, argument 0 buffer 0x7f0020000400 v1, read float32 [4, "
-        "16] written the same slice, overlap: other");
-    noted("legend: kernels no kernel 1 add?and?more (aiv0) 1 add?and?more (aiv0, aiv1) 1 "
-          "MATMUL+a\"b&lt;c&gt;\\d&amp;'e+add?and?more 1 func_7 1 edges by source explicit tensormap several");
+    noted("panel: r1t0 × aic MATMUL, aiv0 a\"b&lt;c&gt;\\d&amp;'e, aiv1 add\\tand\\nmore level 2 of 0 to 3, manual "
+          "scope, 1 "
+          "block arguments type buffer and slice 0 INOUT 0x7f0020000400 v1 float32 [4, 16] 1 NO_DEP 0x7f0010000000 "
+          "float32 [8, 16] fed by 2 tasks r0t1 add\\tand\\nmore creator, flags: wait retain, argument 0 buffer "
+          "0x7f0020000400 v1, read float32 [4, 16] explicit, flags: retain r0t2 add\\tand\\nmore explicit, flags: wait "
+          "feeds 1 task r1t1 func_7 tensormap, flags not said, argument 0 buffer 0x7f0020000400 v1, read float32 [4, "
+          "16] written the same slice, overlap: other");
+    noted("legend: kernels no kernel 1 add\\tand\\nmore (aiv0) 1 add\\tand\\nmore (aiv0, aiv1) 1 "
+          "MATMUL+a\"b&lt;c&gt;\\d&amp;'e+add\\tand\\nmore 1 func_7 1 edges by source explicit tensormap several");
     noted("edge tip: r1t0 feeds r1t1, 1 edge tensormap, flags not said, argument 0 buffer 0x7f0020000400 v1, read "
           "float32 [4, 16] written the same slice, overlap: other");
-    noted(
-        "edge: 1 edge × r1t0 MATMUL+a\"b&lt;c&gt;\\d&amp;'e+add?and?more feeds r1t1 func_7 tensormap, flags not said, "
-        "argument 0 buffer 0x7f0020000400 v1, read float32 [4, 16] written the same slice, overlap: other");
+    noted("edge: 1 edge × r1t0 MATMUL+a\"b&lt;c&gt;\\d&amp;'e+add\\tand\\nmore feeds r1t1 func_7 tensormap, flags not "
+          "said, "
+          "argument 0 buffer 0x7f0020000400 v1, read float32 [4, 16] written the same slice, overlap: other");
     assert_null(strstr(notes, "\nerror: "));
 }
 
