@@ -11,8 +11,10 @@
 #include "analysis/overview.h"
 #include "analysis/dump_pick.h"
 #include "analysis/value.h"
+#include "base/format.h"
 #include "base/number.h"
 #include "tensor/convert.h"
+#include "tensor/element.h"
 
 struct entry {
     struct tl_page *out;
@@ -33,7 +35,7 @@ __attribute__((format(printf, 3, 4))) static void line(const struct entry *e, co
     va_list ap;
 
     va_start(ap, format);
-    (void)vsnprintf(text, sizeof(text), format, ap);
+    (void)tl__vformat(text, sizeof(text), format, ap);
     va_end(ap);
     key(e, name);
     tl__put_format(e->out, "%s\n", text);
@@ -103,16 +105,25 @@ static void put_state(const struct entry *e)
 
 static void put_stats(const struct entry *e, const struct tl_stats *s)
 {
+    char text[TL_NUMBER_BYTES + 1];
+
     line(e, "elements", "%" PRIu64 ": %" PRIu64 " zero, %" PRIu64 " NaN, %" PRIu64 " Inf, %" PRIu64 " -Inf", s->count,
          s->zeros, s->nan, s->pos_inf, s->neg_inf);
     if (s->finite == 0)
         return;
-    if (tl__dtype_is_float(s->dtype))
-        line(e, "range", "%.9g to %.9g, mean %.9g", s->min, s->max, s->mean);
-    else if (tl__dtype_is_unsigned(s->dtype))
-        line(e, "range", "%" PRIu64 " to %" PRIu64 ", mean %.9g", (uint64_t)s->min_int, (uint64_t)s->max_int, s->mean);
-    else
-        line(e, "range", "%" PRId64 " to %" PRId64 ", mean %.9g", s->min_int, s->max_int, s->mean);
+    key(e, "range");
+    if (tl__dtype_is_float(s->dtype)) {
+        tl__put(e->out, text, tl__float_text(text, s->dtype, (float)s->min));
+        tl__put_str(e->out, " to ");
+        tl__put(e->out, text, tl__float_text(text, s->dtype, (float)s->max));
+    } else if (tl__dtype_is_unsigned(s->dtype)) {
+        tl__put_format(e->out, "%" PRIu64 " to %" PRIu64, (uint64_t)s->min_int, (uint64_t)s->max_int);
+    } else {
+        tl__put_format(e->out, "%" PRId64 " to %" PRId64, s->min_int, s->max_int);
+    }
+    tl__put_str(e->out, ", mean ");
+    tl__put(e->out, text, tl__print_rounded(text, s->mean, 9));
+    tl__put(e->out, "\n", 1);
 }
 
 static void put_scalar(const struct entry *e)
@@ -125,6 +136,10 @@ static void put_scalar(const struct entry *e)
         return;
     }
     n = (int)tl__value_text(text, e->r->dtype, &e->r->value_bits, 0);
+    if (n == 3 && memcmp(text, "nan", 3) == 0) { /* the manifest says no more of it */
+        line(e, "value", "nan (which of the NaNs is not recorded)");
+        return;
+    }
     line(e, "value", "%.*s (bits 0x%" PRIx64 ")", n, text, e->r->value_bits);
 }
 

@@ -12,9 +12,9 @@
 #include "base/env.h"
 #include "base/number.h"
 #include "tensor/convert.h"
+#include "tensor/element.h"
 
 #define SHOWN 4 /* values a line */
-#define LONG 8  /* characters of a float */
 
 static const struct tl_column columns[] = {
     {"index", true, false},  {"task", false, false},  {"func", false, false}, {"kernel", false, true},
@@ -31,7 +31,6 @@ struct rows {
     uint64_t *start; /* where a row's cells begin; NULL: no values */
 };
 
-/* Six significant digits are enough to see a range; the full view has more. */
 static void put_extreme(struct tl_page *page, const struct tl_stats *s, double d, int64_t i)
 {
     char text[TL_NUMBER_BYTES];
@@ -39,28 +38,11 @@ static void put_extreme(struct tl_page *page, const struct tl_stats *s, double d
     if (s->finite == 0)
         return;
     if (tl__dtype_is_float(s->dtype))
-        tl__put_format(page, "%.6g", d);
+        tl__put(page, text, tl__float_text(text, s->dtype, (float)d));
     else if (tl__dtype_is_unsigned(s->dtype))
         tl__put_u64(page, (uint64_t)i);
     else
         tl__put(page, text, tl__print_i64(text, i));
-}
-
-/* A float's text that is long, cut to six digits if that makes it shorter: lines stay readable. */
-static size_t short_text(char *text, const struct tl_stats *s, uint32_t i)
-{
-    size_t n = tl__value_text(text, s->dtype, s->first, i);
-    char cut[TL_VALUE_BYTES];
-    float f = 0;
-    int length;
-
-    if (n <= LONG || !tl__dtype_is_float(s->dtype) || tl__to_f32(s->dtype, s->first, i, 1, &f) < 0)
-        return n;
-    length = snprintf(cut, sizeof(cut), "%.6g", (double)f);
-    if (length <= 0 || (size_t)length >= n)
-        return n;
-    memcpy(text, cut, (size_t)length);
-    return (size_t)length;
 }
 
 static void put_first(struct tl_page *page, const struct tl_stats *s)
@@ -69,7 +51,7 @@ static void put_first(struct tl_page *page, const struct tl_stats *s)
 
     for (uint32_t i = 0; i < s->first_count && i < SHOWN; i++) {
         tl__put(page, " ", i > 0);
-        tl__put(page, text, short_text(text, s, i));
+        tl__put(page, text, tl__value_text(text, s->dtype, s->first, i));
     }
     if (s->count > SHOWN)
         tl__put_str(page, " ...");

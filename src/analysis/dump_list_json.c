@@ -9,6 +9,7 @@
 #include "analysis/value.h"
 #include "base/number.h"
 #include "tensor/convert.h"
+#include "tensor/element.h"
 
 static void json_extents(struct tl_json *json, const struct tl_dump_record *r)
 {
@@ -58,11 +59,13 @@ static void json_identity(struct tl_json *json, uint64_t index, const struct tl_
 
 static void json_extreme(struct tl_json *json, const char *key, const struct tl_stats *s, double d, int64_t i)
 {
+    char text[TL_NUMBER_BYTES];
+
     tl__json_key(json, key);
     if (s->finite == 0)
         tl__json_null(json);
     else if (tl__dtype_is_float(s->dtype))
-        tl__json_f64(json, d);
+        tl__json_raw(json, text, tl__float_text(text, s->dtype, (float)d));
     else if (tl__dtype_is_unsigned(s->dtype))
         tl__json_u64(json, (uint64_t)i);
     else

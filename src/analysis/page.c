@@ -7,6 +7,7 @@
 #include <tasklens/error.h>
 
 #include "base/env.h"
+#include "base/format.h"
 #include "base/number.h"
 
 #define PIECE ((size_t)64 << 10) /* what the sink is given at a time, about */
@@ -117,11 +118,11 @@ void tl__put_format(struct tl_page *t, const char *format, ...)
         return;
     va_start(ap, format);
     va_copy(again, ap);
-    n = vsnprintf(p, 256, format, ap);
+    n = tl__vformat(p, 256, format, ap);
     if (n >= 256) {
         p = tl__page_room(t, (size_t)n + 1);
         if (p != NULL)
-            (void)vsnprintf(p, (size_t)n + 1, format, again);
+            (void)tl__vformat(p, (size_t)n + 1, format, again);
     }
     va_end(again);
     va_end(ap);

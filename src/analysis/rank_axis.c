@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/rank_axis.h"
 
+#include "base/format.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,11 +95,11 @@ static uint64_t magnitude(int64_t v)
 static const char *time_text(uint64_t ns, char *to, size_t size)
 {
     if (ns < 1000000)
-        (void)snprintf(to, size, "%.3f us", (double)ns / 1e3);
+        (void)tl__format(to, size, "%.3f us", (double)ns / 1e3);
     else if (ns < NS_PER_S)
-        (void)snprintf(to, size, "%.3f ms", (double)ns / 1e6);
+        (void)tl__format(to, size, "%.3f ms", (double)ns / 1e6);
     else
-        (void)snprintf(to, size, "%.6f s", (double)ns / 1e9);
+        (void)tl__format(to, size, "%.6f s", (double)ns / 1e9);
     return to;
 }
 

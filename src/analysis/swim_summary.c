@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/swim_summary.h"
+#include "base/format.h"
 #include "base/task_id.h"
 
 #include <inttypes.h>
@@ -32,7 +33,7 @@ static void note(struct notes *n, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
+    (void)tl__vformat(text, sizeof(text), format, args);
     va_end(args);
     if (n->json != NULL)
         tl__json_string(n->json, text);
@@ -207,7 +208,7 @@ static const char *time_text(int64_t ps, char *to)
     const char *unit = ps < 1000000000 ? "us" : ps < 1000000000000 ? "ms" : "s";
     double in = ps < 1000000000 ? 1e6 : ps < 1000000000000 ? 1e9 : 1e12;
 
-    (void)snprintf(to, TIME_BYTES, "%.3f %s", (double)ps / in, unit);
+    (void)tl__format(to, TIME_BYTES, "%.3f %s", (double)ps / in, unit);
     return to;
 }
 

@@ -14,6 +14,7 @@
 #include "artifact/file_out.h"
 #include "artifact/json_file.h"
 #include "base/error.h"
+#include "base/number.h"
 
 #define FILE_MAX_BYTES (1u << 20) /* ours are a few KiB */
 
@@ -230,7 +231,8 @@ static const char *take_value(const struct field *field, const struct tl_tape *t
     case F64:
         if (type != TL_TAPE_NUMBER)
             return "expected a number";
-        real = strtod(text, NULL);
+        if (!tl__read_f64(text, strlen(text), &real))
+            return "expected a number";
         memcpy(to, &real, sizeof(real));
         return NULL;
     case U32:

@@ -10,6 +10,7 @@
 
 #include "base/number.h"
 #include "tensor/convert.h"
+#include "tensor/element.h"
 
 static float float_of_bits(unsigned dtype, uint64_t bits)
 {
@@ -56,9 +57,9 @@ size_t tl__dump_value_text(char *to, unsigned dtype, uint64_t bits)
         size_t n;
 
         if (isfinite(value))
-            return tl__print_f32(to, value);
+            return tl__float_text(to, dtype, value);
         *to = '"';
-        n = tl__print_f32(to + 1, value);
+        n = tl__float_text(to + 1, dtype, value);
         to[n + 1] = '"';
         return n + 2;
     }
@@ -86,65 +87,6 @@ static int parse_special(const char *text, float *ret_value)
     return 0;
 }
 
-/* Up to 15 digits times a power of ten that a double holds: one rounding, so the nearest value. */
-static bool exact_decimal(const char *digits, const char *end, long exponent, double *ret_value)
-{
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    bool negative = *digits == '-';
-    double value = 0;
-
-    digits += negative;
-    if (end - digits > 15 || exponent > 22 || exponent < -22)
-        return false;
-    for (; digits < end; digits++)
-        value = value * 10 + (*digits - '0');
-    value = exponent < 0 ? value / powers[-exponent] : value * powers[exponent];
-    *ret_value = negative ? -value : value;
-    return true;
-}
-
-/* The digits are gathered without their point, so that strtod's locale does not matter. */
-static int parse_decimal(const char *text, double *ret_value)
-{
-    char plain[TL_VALUE_TEXT_MAX + 24], *to = plain, *end;
-    long exponent = 0;
-    bool point = false, digit = false;
-
-    if (strlen(text) >= TL_VALUE_TEXT_MAX)
-        return TL_EPARSE;
-    if (*text == '-')
-        *to++ = *text++;
-    for (; (*text >= '0' && *text <= '9') || (*text == '.' && !point); text++) {
-        if (*text == '.') {
-            point = true;
-            continue;
-        }
-        digit = true;
-        exponent -= point;
-        *to++ = *text;
-    }
-    if (!digit)
-        return TL_EPARSE;
-    if (*text == 'e' || *text == 'E') {
-        long stated = strtol(text + 1, &end, 10);
-
-        if (end == text + 1)
-            return TL_EPARSE;
-        text = end;
-        /* Beyond these the value is 0 or Inf, whatever its digits. */
-        stated = stated > 10000 ? 10000 : stated < -10000 ? -10000 : stated;
-        exponent += stated;
-    }
-    if (*text != 0)
-        return TL_EPARSE;
-    if (exact_decimal(plain, to, exponent, ret_value))
-        return 0;
-    (void)snprintf(to, (size_t)(plain + sizeof(plain) - to), "e%ld", exponent);
-    *ret_value = strtod(plain, NULL);
-    return 0;
-}
-
 static int parse_float(unsigned dtype, enum tl_value_form form, const char *text, uint64_t *ret_bits)
 {
     float value = 0;
@@ -155,7 +97,7 @@ static int parse_float(unsigned dtype, enum tl_value_form form, const char *text
         code = parse_special(text, &value);
     } else {
         /* By way of double, as other readers do; what overflows float becomes Inf. */
-        code = parse_decimal(text, &wide);
+        code = tl__read_f64(text, strlen(text), &wide) ? 0 : TL_EPARSE;
         value = (float)wide;
     }
     if (code == 0)

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/format.h"
+
 /* Forms for the analyser alone, of what is defined here. */
 #undef tl__fail
 #undef tl__fail_at
@@ -48,7 +50,7 @@ static int fail_va(struct tl_error *reterr, int code, long offset, const char *f
         return code;
     reterr->code = code;
     reterr->offset = offset;
-    (void)vsnprintf(reterr->msg, sizeof(reterr->msg), format, ap);
+    (void)tl__vformat(reterr->msg, sizeof(reterr->msg), format, ap);
     return code;
 }
 

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/json_tape.h"
+#include "base/number.h"
 
 #define SHOWN 40 /* bytes of a value that a message repeats */
 
@@ -83,10 +84,9 @@ static bool digits(const char *text, unsigned base, uint64_t *ret_value)
 /* 5e7 and 50000000.0 are whole too; a double holds them exactly below 2^53. */
 static bool whole_double(const char *text, uint64_t *ret_value)
 {
-    char *end = NULL;
-    double value = strtod(text, &end);
+    double value;
 
-    if (*end != '\0' || !(value >= 0 && value < 0x1p53))
+    if (!tl__read_f64(text, strlen(text), &value) || !(value >= 0 && value < 0x1p53))
         return false;
     *ret_value = (uint64_t)value;
     return (double)*ret_value == value;

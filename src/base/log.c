@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/format.h"
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -30,7 +31,7 @@ void tl__log(enum tl_log_level level, const char *format, ...)
     if (log_sink == NULL)
         return;
     va_start(ap, format);
-    bytes = vsnprintf(made, sizeof(made), format, ap);
+    bytes = tl__vformat(made, sizeof(made), format, ap);
     va_end(ap);
     if (bytes < 0)
         return;

@@ -85,29 +85,41 @@ static struct decimal round_to(double value, int precision)
     return d;
 }
 
+/* No point in it, so no locale either. */
+static const char *plain_text(char *to, size_t size, struct decimal d)
+{
+    (void)snprintf(to, size, "%" PRIu64 "e%d", d.digits, d.exponent);
+    return to;
+}
+
+static double read_decimal(struct decimal d)
+{
+    char text[64];
+
+    return strtod(plain_text(text, sizeof(text), d), NULL);
+}
+
 static bool reads_as(struct decimal d, double value, bool is_float)
 {
     char text[64];
 
-    /* No point in it, so no locale either. */
-    (void)snprintf(text, sizeof(text), "%" PRIu64 "e%d", d.digits, d.exponent);
-    return is_float ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value;
+    return is_float ? strtof(plain_text(text, sizeof(text), d), NULL) == (float)value : read_decimal(d) == value;
 }
 
 /*
  * The general way, by asking the C library: exact, and about a microsecond a try. Below a power of two the values stand
  * twice as close as above it, so there the shortest text may be the neighbour above the rounded one.
  */
-static struct decimal search(double value, bool is_float, int from, int to)
+static struct decimal search(double value, int from, int to)
 {
     struct decimal d = {0, 0};
 
     for (int precision = from; precision <= to; precision++) {
         d = round_to(value, precision);
-        if (reads_as(d, value, is_float))
+        if (reads_as(d, value, false))
             return strip_zeros(d);
         d.digits++;
-        if (reads_as(d, value, is_float))
+        if (reads_as(d, value, false))
             return strip_zeros(d);
     }
     return strip_zeros(round_to(value, to));
@@ -157,54 +169,108 @@ static struct decimal shortest_f64(double value)
     if (few_digits(value, &d))
         return d;
     /* Up to 15 digits identify any normal double; a subnormal has fewer digits to begin with. */
-    return search(value, false, value < 0x1p-1022 ? 1 : 15, 17);
+    return search(value, value < 0x1p-1022 ? 1 : 15, 17);
+}
+
+/* A positive value of a type narrower than double, and the midpoints to its neighbours: all of them doubles, exactly.
+ */
+struct narrow {
+    double value, low, high;
+    bool even;          /* a text that hits a midpoint reads as the value */
+    bool lower_is_near; /* a power of two: the neighbour below is half as far away as the one above */
+    bool is_f32;
+};
+
+static struct narrow narrow_of(float value, const struct tl_float_type *type)
+{
+    double v = (double)value, ulp, fraction;
+    int exponent;
+    struct narrow n = {.value = v, .is_f32 = type->bits == 24};
+
+    fraction = frexp(v, &exponent); /* 0.5 <= fraction < 1 */
+    ulp = ldexp(1, exponent - type->bits > type->ulp_exponent_min ? exponent - type->bits : type->ulp_exponent_min);
+    n.even = fmod(v / ulp, 2) == 0;
+    n.lower_is_near = fraction == 0.5 && exponent - type->bits > type->ulp_exponent_min;
+    n.low = v - ulp / (n.lower_is_near ? 4 : 2);
+    n.high = v + ulp / 2;
+    return n;
 }
 
 /*
- * A text reads as a float when it lies between the midpoints to the neighbours. Those are doubles, and rounding to
- * double keeps order, so a candidate computed in double that is strictly inside is truly inside. One that hits a
- * midpoint is left to the general way.
+ * Whether a text whose nearest double is `read` reads as the value, by way of double and by way of float: a reader may
+ * go either. Of a float32 a text on a midpoint is read by the C library: the double does not tell on which side it was.
  */
-static bool shortest_in_double(float value, struct decimal *ret)
+static bool reads_as_narrow(struct decimal d, double read, const struct narrow *n)
 {
-    float below, above;
-    uint32_t bits;
-    double low, high;
+    double again = (double)(float)read;
+
+    if (n->is_f32)
+        return (read > n->low && read < n->high) ||
+               ((read == n->low || read == n->high) && reads_as(d, n->value, true));
+    return ((read > n->low && read < n->high) || (n->even && (read == n->low || read == n->high))) &&
+           ((again > n->low && again < n->high) || (n->even && (again == n->low || again == n->high)));
+}
+
+/* The integer next to value * 10^decimals, ties to even; the power is exact. */
+static uint64_t nearest_scaled(double value, int decimals)
+{
+    double scaled = decimals >= 0 ? value * powers[decimals] : value / powers[-decimals];
+    double whole = floor(scaled), rest = scaled - whole, error;
+
+    if (rest != 0.5)
+        return (uint64_t)whole + (rest > 0.5);
+    /* What the one rounding of `scaled` left off: its sign decides. */
+    error = decimals >= 0 ? fma(value, powers[decimals], -scaled) : -fma(scaled, powers[-decimals], -value);
+    return (uint64_t)whole + (error > 0 || (error == 0 && fmod(whole, 2) != 0));
+}
+
+/* Digits and power are exact doubles, so one operation gives what reading the text would give. */
+static bool narrow_in_double(const struct narrow *n, struct decimal *ret)
+{
     int e;
 
-    if (!(value >= 1e-13F && value < 1e22F))
+    if (!(n->value >= 1e-13 && n->value < 1e22))
         return false;
-    memcpy(&bits, &value, sizeof(bits));
-    bits--;
-    memcpy(&below, &bits, sizeof(bits));
-    bits += 2;
-    memcpy(&above, &bits, sizeof(bits));
-    low = ((double)below + (double)value) / 2;
-    high = ((double)above + (double)value) / 2;
-    e = exponent_of((double)value);
+    e = exponent_of(n->value);
     for (int precision = 1; precision <= 9; precision++) {
         int decimals = precision - 1 - e;
-        double scaled = decimals >= 0 ? (double)value * powers[decimals] : (double)value / powers[-decimals];
-        uint64_t digits = (uint64_t)(scaled + 0.5);
-        double read = decimals >= 0 ? (double)digits / powers[decimals] : (double)digits * powers[-decimals];
+        uint64_t digits = nearest_scaled(n->value, decimals);
 
-        if (read > low && read < high) {
-            *ret = strip_zeros((struct decimal){digits, -decimals});
-            return true;
+        for (uint64_t more = 0; more <= n->lower_is_near; more++) {
+            double read = decimals >= 0 ? (double)(digits + more) / powers[decimals]
+                                        : (double)(digits + more) * powers[-decimals];
+
+            *ret = strip_zeros((struct decimal){digits + more, -decimals});
+            if (reads_as_narrow(*ret, read, n))
+                return true;
         }
-        if (read == low || read == high)
-            return false;
     }
     return false;
 }
 
-static struct decimal shortest_f32(float value)
+/* The same by asking the C library, for values far from 1. */
+static struct decimal narrow_by_search(const struct narrow *n)
 {
+    struct decimal d = {0, 0};
+
+    for (int precision = 1; precision <= 9; precision++) {
+        d = round_to(n->value, precision);
+        for (uint64_t more = 0; more <= n->lower_is_near; more++, d.digits++)
+            if (reads_as_narrow(d, read_decimal(d), n))
+                return strip_zeros(d);
+    }
+    return strip_zeros(round_to(n->value, 9));
+}
+
+static struct decimal shortest_narrow(float value, const struct tl_float_type *type)
+{
+    struct narrow n;
     struct decimal d;
 
     if (value < 0x1p24F && (float)(uint32_t)value == value)
         return strip_zeros((struct decimal){(uint32_t)value, 0});
-    return shortest_in_double(value, &d) ? d : search((double)value, true, 1, 9);
+    n = narrow_of(value, type);
+    return narrow_in_double(&n, &d) ? d : narrow_by_search(&n);
 }
 
 /* d.ddde+XX: the exponent with its sign and two digits or more. */
@@ -283,12 +349,19 @@ static size_t print_special(char *to, double value, bool *ret_rest)
     return at;
 }
 
-size_t tl__print_f32(char *to, float value)
+const struct tl_float_type tl__float32 = {24, -149};
+
+size_t tl__print_float(char *to, float value, const struct tl_float_type *type)
 {
     bool rest;
     size_t at = print_special(to, (double)value, &rest);
 
-    return rest ? at + print_decimal(to + at, shortest_f32(fabsf(value))) : at;
+    return rest ? at + print_decimal(to + at, shortest_narrow(fabsf(value), type)) : at;
+}
+
+size_t tl__print_f32(char *to, float value)
+{
+    return tl__print_float(to, value, &tl__float32);
 }
 
 size_t tl__print_f64(char *to, double value)
@@ -297,4 +370,62 @@ size_t tl__print_f64(char *to, double value)
     size_t at = print_special(to, value, &rest);
 
     return rest ? at + print_decimal(to + at, shortest_f64(fabs(value))) : at;
+}
+
+size_t tl__print_rounded(char *to, double value, int digits)
+{
+    struct decimal d;
+    size_t at = 0;
+    bool rest;
+
+    *to = '~';
+    at = print_special(to + 1, value, &rest);
+    if (rest) {
+        d = round_to(fabs(value), digits);
+        rest = read_decimal(d) != fabs(value);
+        at += print_decimal(to + 1 + at, strip_zeros(d));
+        if (rest && at > 2 && to[at] == '0' && to[at - 1] == '.') /* "~490015": nothing behind the point is known */
+            at -= 2;
+    }
+    if (rest)
+        return at + 1;
+    memmove(to, to + 1, at);
+    return at;
+}
+
+/* ---- reading ---- */
+
+bool tl__read_f64(const char *text, size_t bytes, double *ret_value)
+{
+    char plain[TL_READ_DIGITS_MAX + 32];
+    size_t at = 0, n = 0;
+    long exponent = 0, stated = 0;
+    bool point = false, digit = false, minus;
+
+    if (at < bytes && text[at] == '-')
+        plain[n++] = text[at++];
+    for (; at < bytes && ((text[at] >= '0' && text[at] <= '9') || (text[at] == '.' && !point)); at++) {
+        if (text[at] == '.') {
+            point = true;
+            continue;
+        }
+        if (n >= TL_READ_DIGITS_MAX)
+            return false;
+        digit = true;
+        exponent -= point;
+        plain[n++] = text[at];
+    }
+    if (digit && at < bytes && (text[at] == 'e' || text[at] == 'E')) {
+        minus = ++at < bytes && text[at] == '-';
+        at += at < bytes && (text[at] == '-' || text[at] == '+');
+        digit = at < bytes;
+        for (; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
+            stated = stated < 10000 ? stated * 10 + (text[at] - '0') : stated;
+        exponent += minus ? -stated : stated;
+    }
+    if (!digit || at < bytes)
+        return false;
+    (void)snprintf(plain + n, sizeof(plain) - n, "e%ld", exponent);
+    *ret_value = strtod(plain, NULL);
+    return true;
 }

@@ -9,6 +9,8 @@
 
 #include "collect/engine_impl.h"
 
+#include "base/format.h"
+
 #define KEPT_BYTES_MAX (UINT64_C(16) << 20)
 #define FULL_BYTES UINT64_C(100000) /* less is 0.0 MB */
 #define ASK_EVERY_BYTES (UINT64_C(32) << 20)
@@ -63,8 +65,8 @@ bool tl__room_for(struct tl_crun *run, uint64_t bytes, uint64_t end, char *why, 
     }
     limit = file_limit();
     if (end > limit) {
-        (void)snprintf(why, size, "a file may have %.1f MB here (ulimit -f), and %.1f MB are in it",
-                       (double)limit / 1e6, (double)run->bin_size / 1e6);
+        (void)tl__format(why, size, "a file may have %.1f MB here (ulimit -f), and %.1f MB are in it",
+                         (double)limit / 1e6, (double)run->bin_size / 1e6);
         return false;
     }
     ask(run->dir, &free, &total);
@@ -73,9 +75,9 @@ bool tl__room_for(struct tl_crun *run, uint64_t bytes, uint64_t end, char *why, 
         if (free < FULL_BYTES)
             (void)snprintf(why, size, "the disk is full");
         else
-            (void)snprintf(why, size,
-                           "the disk is nearly full: the last %.1f MB are kept for the index of what is recorded",
-                           (double)free / 1e6);
+            (void)tl__format(why, size,
+                             "the disk is nearly full: the last %.1f MB are kept for the index of what is recorded",
+                             (double)free / 1e6);
         return false;
     }
     left = free == UINT64_MAX ? ASK_EVERY_BYTES : (free - bytes - kept) / 2; /* others write there too */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/format.h"
 #include "wire/parked.h"
 
 #define MAX_FUNC 65536 /* func_ids above would make the table absurd */
@@ -360,7 +361,7 @@ static void check_room(struct tl_device *d)
     if (room == 0 || needed <= room)
         return;
     d->status->refused = 1;
-    (void)snprintf(
+    (void)tl__format(
         text, sizeof(text),
         "nothing was run: its recording needs %.1f MB (%llu records with %.1f MB of payload) and the disk has "
         "room for %.1f MB; free some, choose another directory with --out, or record less (level 1, or 3 "

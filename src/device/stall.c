@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/format.h"
 #include "base/log.h"
 
 #define MAX_LINES 16u /* tasks told one by one; the rest are counted */
@@ -25,7 +26,7 @@ static void put(struct line *l, const char *format, ...)
     int n;
 
     va_start(ap, format);
-    n = vsnprintf(l->text + l->used, l->size - l->used, format, ap);
+    n = tl__vformat(l->text + l->used, l->size - l->used, format, ap);
     va_end(ap);
     if (n > 0)
         l->used += (size_t)n < l->size - l->used ? (size_t)n : l->size - l->used - 1;
@@ -208,9 +209,9 @@ void tl__stall_lines(struct tl_device *d, uint64_t still_ns, char *text, size_t 
     unlock_all(d);
     if (told > MAX_LINES)
         tl_log_error("[STALL] and %u more", told - MAX_LINES);
-    (void)snprintf(text, n, "no progress for %.1f s with %u of %llu tasks unfinished%s: %s", (double)still_ns / 1e9,
-                   told, (unsigned long long)tl_load_rlx(&d->submitted),
-                   active == 0 && told != 0 ? ", all of which wait for others (deadlocked dependencies)" : "", first);
+    (void)tl__format(text, n, "no progress for %.1f s with %u of %llu tasks unfinished%s: %s", (double)still_ns / 1e9,
+                     told, (unsigned long long)tl_load_rlx(&d->submitted),
+                     active == 0 && told != 0 ? ", all of which wait for others (deadlocked dependencies)" : "", first);
 }
 
 int tl__stall_capture(struct tl_sched *s)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/rank_report.h"
 
+#include "base/format.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,7 +93,7 @@ static void put(struct text *t, const char *format, ...)
     int n;
 
     va_start(ap, format);
-    n = vsnprintf(t->at + t->used, sizeof(t->at) - t->used, format, ap);
+    n = tl__vformat(t->at + t->used, sizeof(t->at) - t->used, format, ap);
     va_end(ap);
     if (n > 0)
         t->used += (size_t)n < sizeof(t->at) - t->used ? (size_t)n : sizeof(t->at) - t->used - 1;

@@ -43,7 +43,7 @@ static void values_as_text(void **state)
     assert_string_equal(value(TL_BFLOAT16, 0x7f7f), "3.39e+38");
     assert_string_equal(value(TL_FP8E4M3FN, 0x7e), "448.0");
     assert_string_equal(value(TL_FP8E8M0, 76), "4.440892e-16");
-    assert_string_equal(value(TL_FP8E4M3FN, 0x9d), "-0.1015625");
+    assert_string_equal(value(TL_FP8E4M3FN, 0x9d), "-0.1");
     assert_string_equal(value(TL_FP4E2M1, 0xf), "-6.0");
     assert_string_equal(value(TL_INT8, 0x80), "-128");
     assert_string_equal(value(TL_UINT8, 0x80), "128");
@@ -73,8 +73,8 @@ static void text_of_small_floats_reads_back(void **state)
     }
 }
 
-/* The fast way against the library's own printing, which reads back what it printed. */
-static void text_of_float32_is_the_shortest(void **state)
+/* List, JSON and manifest have one way to print. */
+static void text_of_float32_is_that_of_the_json(void **state)
 {
     uint64_t x = 1;
 
@@ -94,12 +94,7 @@ static void text_of_float32_is_the_shortest(void **state)
         if (!isfinite(f))
             continue;
         want[tl__print_f32(want, f)] = 0;
-        /* Where two texts are equally short and equally near, either will do. */
-        assert_int_equal(strlen(value(TL_FLOAT32, bits)), strlen(want));
-        assert_true(strtof(value(TL_FLOAT32, bits), NULL) == f);
-        if (strcmp(value(TL_FLOAT32, bits), want) != 0)
-            assert_true(fabs(strtod(value(TL_FLOAT32, bits), NULL) - (double)f) <=
-                        fabs(strtod(want, NULL) - (double)f) * 1.0000001);
+        assert_string_equal(value(TL_FLOAT32, bits), want);
     }
 }
 
@@ -273,7 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_as_text),
         cmocka_unit_test(text_of_small_floats_reads_back),
-        cmocka_unit_test(text_of_float32_is_the_shortest),
+        cmocka_unit_test(text_of_float32_is_that_of_the_json),
         cmocka_unit_test(tasks_parse),
         cmocka_unit_test(a_page_hands_on_in_order),
         cmocka_unit_test(formats_longer_than_a_guess),

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/format.h"
 #include "base/number.h"
+#include "tensor/convert.h"
 
 static uint64_t random_state = 1;
 
@@ -190,11 +192,149 @@ static void any_float_reads_back_and_is_short(void **state)
     }
 }
 
+/* What a type's texts have to be: by trying all lengths, and of each length both numbers next to the value. */
+static void check_narrow(float value, const struct tl_float_type *type, float (*narrow)(float))
+{
+    char text[TL_NUMBER_BYTES + 1], try[64];
+    double got, nearest = 0;
+    int digits, fewest = 0;
+
+    text[tl__print_float(text, value, type)] = '\0';
+    got = strtod(text, NULL);
+    assert_true(narrow(strtof(text, NULL)) == value);
+    assert_true(narrow((float)got) == value);
+    if (value == truncf(value) && fabsf(value) < 0x1p24F) { /* in full */
+        assert_true(got == (double)value);
+        return;
+    }
+    for (digits = 1; fewest == 0 && digits <= 9; digits++)
+        for (int side = 0; side < 2; side++) {
+            double read;
+
+            (void)snprintf(try, sizeof(try), "%.*e", digits - 1, (double)value);
+            if (side == 1) { /* the neighbour on the other side of the value, or the same if there is none */
+                double step = pow(10, floor(log10(fabs((double)value))) - (digits - 1));
+
+                read = strtod(try, NULL);
+                (void)snprintf(try, sizeof(try), "%.*e", digits - 1, read + (read < (double)value ? step : -step));
+            }
+            read = strtod(try, NULL);
+            if (narrow(strtof(try, NULL)) != value || narrow((float)read) != value)
+                continue;
+            if (fewest == 0 || fabs(read - (double)value) < fabs(nearest - (double)value))
+                nearest = read;
+            fewest = digits;
+        }
+    assert_int_not_equal(fewest, 0);
+    if (significant_digits(text) > fewest || fabs(got - (double)value) > fabs(nearest - (double)value) * (1 + 1e-6))
+        fail_msg("%.17g: %s, and %.17g of %d digits reads back too", (double)value, text, nearest, fewest);
+}
+
+static float to_f32(float f)
+{
+    return f;
+}
+
+static float to_f16(float f)
+{
+    return tl__f32_of_f16(tl__f16_of_f32(f));
+}
+
+static float to_bf16(float f)
+{
+    return tl__f32_of_bf16(tl__bf16_of_f32(f));
+}
+
+static float to_e4m3(float f)
+{
+    return tl__f32_of_fp8e4m3fn(tl__fp8e4m3fn_of_f32(f));
+}
+
+static void each_type_has_the_nearest_of_its_shortest_texts(void **state)
+{
+    static const struct tl_float_type f16 = {11, -24}, bf16 = {8, -133}, e4m3 = {4, -9};
+
+    (void)state;
+    for (unsigned c = 0; c < 65536; c++) {
+        float half = tl__f32_of_f16((uint16_t)c), brain = tl__f32_of_bf16((uint16_t)c);
+        float eight = tl__f32_of_fp8e4m3fn((uint8_t)c);
+
+        if (isfinite(half) && half != 0)
+            check_narrow(half, &f16, to_f16);
+        if (isfinite(brain) && brain != 0)
+            check_narrow(brain, &bf16, to_bf16);
+        if (c < 256 && isfinite(eight) && eight != 0)
+            check_narrow(eight, &e4m3, to_e4m3);
+    }
+    for (int i = 0; i < 20000; i++) {
+        uint32_t bits = (uint32_t)next_random();
+        float value = tl__f32_of_bits(bits);
+
+        if (isfinite(value) && value != 0)
+            check_narrow(value, &tl__float32, to_f32);
+        check_narrow((float)(1 + (bits & 0xffffff)) / 1024.0F, &tl__float32, to_f32); /* ties of decimals */
+        check_narrow(ldexpf(1.0F, (int)(bits % 270) - 140), &tl__float32, to_f32);
+    }
+}
+
+/* Halfway between two texts of the same length the even one stands, as everywhere in C. */
+static void ties_go_to_the_even_digit(void **state)
+{
+    (void)state;
+    assert_string_equal(f32(3876378.25F), "3876378.2");
+    assert_string_equal(f32(490014.625F), "490014.62");
+    assert_string_equal(f32(1024.1875F), "1024.1875");
+}
+
+static void rounding_has_a_mark(void **state)
+{
+    char text[TL_NUMBER_BYTES + 1];
+    const struct {
+        double value;
+        int digits;
+        const char *want;
+    } rows[] = {
+        {490014.625, 6, "~490015"},
+        {0.5, 6, "0.5"},
+        {-0.676212131, 6, "~-0.676212"},
+        {1e20, 6, "1e+20"},
+        {1.0 / 3, 9, "~0.333333333"},
+        {-0.0, 3, "-0.0"},
+        {(double)NAN, 6, "NaN"},
+        {100, 1, "100.0"},
+        {105, 2, "~100"},
+        {1.23456789e-7, 3, "~1.23e-07"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        text[tl__print_rounded(text, rows[i].value, rows[i].digits)] = '\0';
+        assert_string_equal(text, rows[i].want);
+    }
+}
+
+static void a_number_is_read_in_any_locale(void **state)
+{
+    double value = 0;
+
+    (void)state;
+    assert_true(tl__read_f64("-1.5e-3", 7, &value) && value == -1.5e-3);
+    assert_true(tl__read_f64("0.1", 3, &value) && value == 0.1);
+    assert_true(tl__read_f64("12.75", 5, &value) && value == 12.75);
+    assert_true(tl__read_f64("1E+400", 6, &value) && isinf(value));
+    assert_false(tl__read_f64("1,5", 3, &value));
+    assert_false(tl__read_f64("1e", 2, &value));
+    assert_false(tl__read_f64("", 0, &value));
+    assert_false(tl__read_f64("nan", 3, &value));
+    assert_false(tl__read_f64("1.5x", 4, &value));
+}
+
 /* A program may set a locale with a comma; the text must not change. Without such a locale here this is a repetition.
  */
 static void locale_changes_nothing(void **state)
 {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
+    char text[20];
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -203,15 +343,24 @@ static void locale_changes_nothing(void **state)
     assert_string_equal(f64(0x1p-44), "5.684341886080802e-14");
     assert_string_equal(f64(0.1 + 0.2), "0.30000000000000004");
     assert_string_equal(f32(1.1754944e-38F), "1.1754944e-38");
+    a_number_is_read_in_any_locale(state);
+    (void)tl__format(text, sizeof(text), "%.1f", 1.5);
+    assert_string_equal(text, "1.5");
     (void)setlocale(LC_ALL, "C");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_of_every_length),          cmocka_unit_test(hex_has_all_its_digits),
-        cmocka_unit_test(floats_look_as_expected),           cmocka_unit_test(any_double_reads_back_and_is_short),
-        cmocka_unit_test(any_float_reads_back_and_is_short), cmocka_unit_test(locale_changes_nothing),
+        cmocka_unit_test(integers_of_every_length),
+        cmocka_unit_test(hex_has_all_its_digits),
+        cmocka_unit_test(floats_look_as_expected),
+        cmocka_unit_test(any_double_reads_back_and_is_short),
+        cmocka_unit_test(any_float_reads_back_and_is_short),
+        cmocka_unit_test(locale_changes_nothing),
+        cmocka_unit_test(each_type_has_the_nearest_of_its_shortest_texts),
+        cmocka_unit_test(ties_go_to_the_even_digit),
+        cmocka_unit_test(rounding_has_a_mark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

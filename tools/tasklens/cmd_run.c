@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/format.h"
 #include "base/log.h"
 #include "base/safe_text.h"
 #include "host/compile.h"
@@ -146,6 +147,7 @@ static double rate_of(struct rate *r, uint64_t drained)
 /* How far a run is: tasks, and its recording. */
 static void show_progress(struct tl_run *run, struct rate *rate)
 {
+    locale_t before = tl__plain_begin();
     struct tl_engine_progress p;
     uint64_t retired, submitted;
 
@@ -156,6 +158,7 @@ static void show_progress(struct tl_run *run, struct rate *rate)
                       (double)p.captured / 1e6, (double)p.drained / 1e6, rate_of(rate, p.drained),
                       (double)p.queued / 1e6);
     (void)fflush(stderr);
+    tl__plain_end(before);
 }
 
 /* Waits for device and recording, with a line that shows how far they are if somebody looks at it. */

@@ -6,6 +6,7 @@
 
 #include <tasklens/error.h>
 
+#include "base/format.h"
 #include "base/safe_text.h"
 #include "cmd.h"
 
@@ -20,7 +21,7 @@ __attribute__((format(printf, 2, 0))) static void say(const char *command, const
 {
     char made[4000], message[2 * sizeof(made)];
 
-    (void)vsnprintf(made, sizeof(made), format, ap);
+    (void)tl__vformat(made, sizeof(made), format, ap);
     (void)tl__safe_text(message, sizeof(message), TL_SAFE_LINE, made, strlen(made));
     if (command != NULL)
         fprintf(stderr, "tasklens %s: %s\n", command, message);

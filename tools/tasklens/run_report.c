@@ -8,6 +8,7 @@
 
 #include "artifact/dfx_meta.h"
 #include "base/env.h"
+#include "base/format.h"
 #include "base/safe_text.h"
 #include "base/task_id.h"
 #include "host/compare.h"
@@ -180,6 +181,7 @@ void tl__report_head(const struct tl_run_session *s)
 
 void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, const struct tl_run_result *result)
 {
+    locale_t before = tl__plain_begin(); /* the program may have set one */
     char text[32];
 
     if (s->heading[0] != '\0')
@@ -197,6 +199,7 @@ void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, 
         print_recording(s, dir, result);
     if (result->artifacts[0] != '\0')
         s->viewers |= tl__viewers_of(dir);
+    tl__plain_end(before);
 }
 
 void tl__report_tail(const struct tl_run_session *s)
