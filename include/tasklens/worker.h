@@ -47,11 +47,15 @@ static inline struct tl_worker_opts tl__worker_opts_init()
     }
 #endif
 
+/* Bytes of an output prefix, without the NUL. */
+#define TL_OUTPUT_PREFIX_MAX 700
+
 /* One field per flag of `tasklens run`, with its name and default. 0 is the default wherever a field says so. */
 struct tl_run_config {
     uint32_t struct_size;
     const char *runtime;       /* NULL: "tensormap_and_ringbuffer"; or "host_build_graph" */
-    const char *output_prefix; /* directory for the artifacts; needed if any diagnostic is on */
+    const char *output_prefix; /* directory for the artifacts; needed if any diagnostic is on; at most
+                                  TL_OUTPUT_PREFIX_MAX bytes, so that the names below it fit too */
     int dump_args;             /* 0..3 */
     int chip_swimlane;         /* 0..4 */
     int pmu;                   /* 0: off, else an event type */

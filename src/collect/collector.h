@@ -130,8 +130,10 @@ struct tl_collector_spec {
     const char *name;
     uint32_t stream, record_bytes, version;
     bool has_arena;
-    bool by_orchestrator;     /* one lane, the orchestrator's; else one a scheduler */
-    const char *const *files; /* its artifacts below the run's directory, and what viewers make of them, up to NULL */
+    bool by_orchestrator;       /* one lane, the orchestrator's; else one a scheduler */
+    const char *const *files;   /* its artifacts below the run's directory, and what viewers make of them, up to NULL */
+    const char *const *derived; /* patterns (DIRECTORY/NAME or NAME, for fnmatch(3)) of what else viewers make of them,
+                                   up to NULL; NULL: nothing */
     /* Level asked for; 0: off. */
     uint32_t (*level)(const struct tl_run_config *config);
     /* Whether the payload file exists as soon as there is a record. */

@@ -179,6 +179,7 @@ static int deps_export(const struct tl_export *x, struct tl_export_figures *figu
 }
 
 static const char *const deps_files[] = {TL_DEPS_NAME, TL_DEPS_PAGE_NAME, NULL};
+static const char *const deps_derived[] = {"deps_*.html", NULL}; /* pages of a part of the graph */
 
 const struct tl_collector_spec tl__deps_collector = {
     .name = "dep_gen",
@@ -187,6 +188,7 @@ const struct tl_collector_spec tl__deps_collector = {
     .version = 1,
     .by_orchestrator = true,
     .files = deps_files,
+    .derived = deps_derived,
     .level = deps_level,
     .inspect = deps_inspect,
     .export = deps_export,

@@ -270,6 +270,7 @@ static int dump_export(const struct tl_export *x, struct tl_export_figures *figu
 
 static const char *const dump_files[] = {TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME,
                                          TL_DUMP_DIR_NAME "/" TL_DUMP_BIN_NAME, NULL};
+static const char *const dump_derived[] = {TL_DUMP_DIR_NAME "/txt/*", TL_DUMP_DIR_NAME "/npy/*", NULL}; /* exports */
 
 const struct tl_collector_spec tl__dump_collector = {
     .name = "args_dump",
@@ -278,6 +279,7 @@ const struct tl_collector_spec tl__dump_collector = {
     .version = 1,
     .has_arena = true,
     .files = dump_files,
+    .derived = dump_derived,
     .level = dump_level,
     .eager_bin = dump_eager_bin,
     .inspect = dump_inspect,

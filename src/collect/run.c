@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a run in the engine: bound by begin, over when every lane's end is written, forgotten by export or
  * abandon. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +9,11 @@
 #include <unistd.h>
 
 #include "artifact/args_dump.h"
-#include "artifact/name_map.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/engine_impl.h"
+#include "collect/run_dir.h"
 
 /* An end mark that is this late may be one that never comes. */
 #define LATE_NS UINT64_C(1000000000)
@@ -34,41 +33,6 @@ static unsigned open_runs(const struct tl_engine *e)
 }
 
 /* --- begin --------------------------------------------------------------------------------------------------- */
-
-/* A directory that nobody has recorded in: one look at it, instead of one for each file that might be there. */
-static bool holds_only_the_journal(const char *dir)
-{
-    DIR *folder = opendir(dir);
-    const struct dirent *entry;
-    bool only = folder != NULL;
-
-    while (only && (entry = readdir(folder)) != NULL)
-        only = entry->d_name[0] == '.' || strcmp(entry->d_name, TL_JOURNAL_NAME) == 0; /* no artifact begins with one */
-    if (folder != NULL)
-        (void)closedir(folder);
-    return only;
-}
-
-/* What an older recording left in the directory must not be taken for this run's. */
-static void clear_dir(const char *dir)
-{
-    char path[1200];
-
-    if (holds_only_the_journal(dir))
-        return;
-    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
-        for (const char *const *name = tl__collector_at(i)->files; name != NULL && *name != NULL; name++) {
-            (void)snprintf(path, sizeof(path), "%s/%s", dir, *name);
-            (void)unlink(path);
-            if (strchr(*name, '/') == NULL)
-                continue;
-            *strrchr(path, '/') = '\0'; /* a collector's own directory, empty once its last file is gone */
-            (void)rmdir(path);
-        }
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_META_NAME);
-    (void)unlink(path);
-    tl__name_map_clear(dir);
-}
 
 static int journal_open(struct tl_engine *e, struct tl_crun *run, uint32_t epoch, struct tl_error *reterr)
 {
@@ -219,8 +183,11 @@ static int check(struct tl_engine *e, const struct tl_engine_run *run, struct tl
 int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint64_t *ret_dfx, struct tl_error *reterr)
 {
     struct tl_crun *slot = e->runs;
+    bool used = false;
     int r = check(e, run, reterr);
 
+    if (r == 0)
+        r = tl__run_dir_check(run->config->output_prefix, &used, reterr);
     if (r == 0)
         r = shape_up(e, run, reterr);
     if (r < 0)
@@ -231,7 +198,8 @@ int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint6
     r = journal_open(e, slot, run->epoch, reterr);
     if (r < 0)
         return r;
-    clear_dir(slot->dir);
+    if (used)
+        tl__run_dir_clear(slot->dir);
     tl_store_rlx(&e->last_epoch, run->epoch); /* relaxed: E1 publishes it */
     tl_store_rel(&slot->epoch, run->epoch);   /* E1: the run is bound; pairs with E2 */
     *ret_dfx = e->region_addr;
@@ -300,7 +268,7 @@ void tl__engine_abandon(struct tl_engine *e, uint32_t epoch)
     (void)tl__all_request(e, TL_REQUEST_SEAL, run);
     (void)wait_for(e, run, jobs_finished, TL_FOREVER);
     tl__run_forget(e, run, true);
-    clear_dir(run->dir);
+    tl__run_dir_clear(run->dir);
 }
 
 int tl__engine_quiesce(struct tl_engine *e, uint32_t epoch, uint64_t deadline_ns)

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <tasklens/worker.h>
+
 #include "base/env.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -16,6 +18,7 @@
 
 #define CHUNK ((size_t)1 << 18)
 #define MAX_SUFFIX 1000
+#define TREE_BYTES 40 /* of "/rank4294967295/d4294967295" or "/round4294967295" */
 
 static int is_dir(const char *path)
 {
@@ -124,8 +127,11 @@ int tl__output_dir(const char *out, const char *program, const char *case_name, 
     int rc;
 
     if (out != NULL) {
-        if ((size_t)snprintf(path, size, "%s", out) >= size)
-            return tl__fail(reterr, TL_EINVAL, "the path of the output directory is too long");
+        if (strlen(out) > TL_OUTPUT_PREFIX_MAX - TREE_BYTES || (size_t)snprintf(path, size, "%s", out) >= size)
+            return tl__fail(reterr, TL_EINVAL,
+                            "the path of the output directory has %zu bytes; at most %d leave space for the names "
+                            "below it",
+                            strlen(out), TL_OUTPUT_PREFIX_MAX - TREE_BYTES);
         return tl__make_dirs(path, reterr);
     }
     rc = tl__make_dirs("outputs", reterr);

@@ -71,6 +71,10 @@ static int check_config(const struct tl_worker *w, const struct tl_run_config *c
                         TL_GUARD_ALIGN_MAX, c->guard);
     if (tl__run_records(c) && (c->output_prefix == NULL || c->output_prefix[0] == '\0'))
         return tl__fail(reterr, TL_EINVAL, "a run with diagnostics needs an output prefix: where they go");
+    if (tl__run_records(c) && strlen(c->output_prefix) > TL_OUTPUT_PREFIX_MAX)
+        return tl__fail(reterr, TL_ERANGE,
+                        "the output prefix has %zu bytes; at most %d leave space for the names below it",
+                        strlen(c->output_prefix), TL_OUTPUT_PREFIX_MAX);
     return 0;
 }
 

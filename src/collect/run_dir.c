@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/run_dir.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "artifact/args_dump.h"
+#include "artifact/dfx_meta.h"
+#include "artifact/journal.h"
+#include "artifact/name_map.h"
+#include "artifact/scope_stats.h"
+#include "base/error.h"
+#include "collect/engine_impl.h"
+
+#define PATH_BYTES 1400
+#define PROGRAM_PATTERN "program/*.so"
+
+static bool there(const char *dir, const char *name, struct stat *st)
+{
+    char path[PATH_BYTES];
+
+    return snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path) && lstat(path, st) == 0;
+}
+
+/* Nobody has recorded in it: one look at it, instead of one for each file that might be there. */
+static bool is_empty(const char *dir)
+{
+    DIR *folder = opendir(dir);
+    const struct dirent *entry;
+    bool empty = folder != NULL;
+
+    while (empty && (entry = readdir(folder)) != NULL) /* no artifact's name begins with a full stop */
+        empty = entry->d_name[0] == '.' || strcmp(entry->d_name, TL_JOURNAL_NAME) == 0;
+    if (folder != NULL)
+        (void)closedir(folder);
+    return empty;
+}
+
+int tl__run_dir_check(const char *dir, bool *ret_used, struct tl_error *reterr)
+{
+    static const char *const folders[] = {TL_DUMP_DIR_NAME, TL_SCOPE_DIR_NAME, "program"};
+    struct stat st;
+
+    *ret_used = !is_empty(dir);
+    if (!*ret_used)
+        return 0;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (there(dir, folders[i], &st) && S_ISLNK(st.st_mode))
+            return tl__fail(reterr, TL_EINVAL,
+                            "%s/%s is a link, and a run does not write through it; remove it, or "
+                            "name another directory (--out)",
+                            dir, folders[i]);
+    /* With a journal it is a run's that lives or was cut short, which the making of the next journal tells. */
+    if (there(dir, TL_META_NAME, &st) || there(dir, TL_JOURNAL_NAME, &st))
+        return 0;
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
+        for (const char *const *name = tl__collector_at(i)->files; name != NULL && *name != NULL; name++)
+            if (there(dir, *name, &st))
+                return tl__fail(reterr, TL_EINVAL,
+                                "%s holds %s and no " TL_META_NAME ": no run of tasklens made it, and it is not "
+                                "replaced; move it, or name another directory (--out)",
+                                dir, *name);
+    return 0;
+}
+
+/* Removes the files of DIR/FOLDER that match; a link is removed and not followed. */
+static void remove_matching(const char *dir, const char *pattern)
+{
+    const char *slash = strrchr(pattern, '/');
+    const struct dirent *entry;
+    char path[PATH_BYTES];
+    struct stat st;
+    DIR *folder;
+
+    (void)snprintf(path, sizeof(path), "%s/%.*s", dir, slash != NULL ? (int)(slash - pattern) : 0, pattern);
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+        (void)unlink(path);
+        return;
+    }
+    folder = opendir(path);
+    if (folder == NULL)
+        return;
+    while ((entry = readdir(folder)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            fnmatch(slash != NULL ? slash + 1 : pattern, entry->d_name, FNM_PERIOD) == 0)
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    (void)closedir(folder);
+    if (slash != NULL)
+        (void)rmdir(path); /* if that was all that it held */
+}
+
+/* A collector's own directory is empty once its last file is gone. */
+static void remove_file(const char *dir, const char *name)
+{
+    char path[PATH_BYTES];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    (void)unlink(path);
+    if (strchr(name, '/') == NULL)
+        return;
+    *strrchr(path, '/') = '\0';
+    (void)rmdir(path);
+}
+
+void tl__run_dir_clear(const char *dir)
+{
+    if (is_empty(dir))
+        return;
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++) {
+        const struct tl_collector_spec *spec = tl__collector_at(i);
+
+        for (const char *const *pattern = spec->derived; pattern != NULL && *pattern != NULL; pattern++)
+            remove_matching(dir, *pattern);
+        for (const char *const *name = spec->files; name != NULL && *name != NULL; name++)
+            remove_file(dir, *name);
+    }
+    remove_matching(dir, PROGRAM_PATTERN);
+    remove_file(dir, TL_META_NAME);
+    tl__name_map_clear(dir);
+}
