@@ -250,7 +250,7 @@ static void reset(struct tl_device *d)
     tl_store_rlx(&d->status->submitted, 0);
     tl_store_rlx(&d->status->last_task, 0);
     tl_store_rlx(&d->status->epoch, d->launch->epoch);
-    d->status->refused = 0;
+    d->status->refused = TL_REFUSED_NOT;
     d->status->foreseen_bytes = 0;
     d->status->message[0] = '\0';
     d->status->block[0] = '\0';
@@ -287,8 +287,10 @@ static int set_up(struct tl_device *d, const struct tl_runtime_policy *policy, s
         (void)tl__fail(&err, r, "the buffers cannot be guarded: %s", tl_strerror(r));
     else if (!keep)
         r = make_graph(d, policy, ret_graph, &err);
-    if (r < 0)
+    if (r < 0) {
+        d->status->refused = TL_REFUSED_SET_UP;
         tl__device_fail(d, r, err.msg);
+    }
     return r;
 }
 
@@ -360,7 +362,7 @@ static void check_room(struct tl_device *d)
     needed = f.payload_bytes + f.records * TL_RECORD_DISK_BYTES;
     if (room == 0 || needed <= room)
         return;
-    d->status->refused = 1;
+    d->status->refused = TL_REFUSED_ROOM;
     (void)tl__format(
         text, sizeof(text),
         "nothing was run: its recording needs %.1f MB (%llu records with %.1f MB of payload) and the disk has "

@@ -114,8 +114,8 @@ static int collect(struct tl_run *run, struct tl_error *reterr)
     struct tl_worker *w = run->worker;
     int rc;
 
-    /* What a watchdog stopped will not end its lanes by itself. */
-    if (!run->dead && run->code != TL_ETIMEDOUT) {
+    /* What a watchdog stopped will not end its lanes by itself, and what never began has none to end. */
+    if (!run->dead && run->code != TL_ETIMEDOUT && run->end.refused != TL_REFUSED_SET_UP) {
         rc = tl__engine_quiesce(w->engine, run->epoch, run->code == 0 ? TL_FOREVER : tl__now_ns() + FAILED_QUIESCE_NS);
         if (rc != TL_ETIMEDOUT)
             return rc == 0 ? 0 : tl__fail(reterr, rc, "the recording did not end: %s", tl_strerror(rc));
@@ -157,7 +157,7 @@ int tl__recording_end(struct tl_run *run, struct tl_run_result *result, struct t
         .parked_ns = run->end.parked_ns,
     };
 
-    if (run->end.refused != 0) { /* nothing was run: nothing to tell */
+    if (run->end.refused == TL_REFUSED_ROOM) { /* nothing was run: nothing to tell */
         tl__recording_abandon(run);
         return 0;
     }

@@ -87,12 +87,18 @@ enum tl_clock_moment { TL_CLOCK_BEGIN, TL_CLOCK_QUIESCE, TL_CLOCK_MOMENTS };
 
 enum tl_run_state { TL_RUN_IDLE, TL_RUN_RUNNING, TL_RUN_DONE };
 
+enum tl_refused {
+    TL_REFUSED_NOT,
+    TL_REFUSED_ROOM,  /* there is no room for what the tasks would record */
+    TL_REFUSED_SET_UP /* the roles could not be made: no lane will end by a mark */
+};
+
 struct tl_run_status {
     /* Line 0. writer: device; readers: host. */
     tl_au32 state;              /* R7: TL_RUN_DONE publishes everything below; A7 in the host's wait */
     tl_au32 code;               /* first fatal code as -TL_E..., 0: none. One CAS wins */
     tl_au32 epoch;              /* of the run that this describes */
-    uint32_t refused;           /* 1: no task was run, because there is no room for what they would record */
+    uint32_t refused;           /* enum tl_refused: no task was run, and why */
     tl_au64 submitted, retired; /* tasks; while running the device's last look, a tenth of a second old at most */
     uint64_t wall_ns;           /* launch to completion */
     uint64_t parked_ns;         /* union over the lanes */
