@@ -6,10 +6,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/leftovers.h"
 
 /* Write-back is started this often, so that the sync at the end has little left to wait for. */
 #define WINDOW_BYTES ((uint64_t)16 << 20)
@@ -21,12 +24,14 @@ static int write_out(void *ctx, const void *data, size_t bytes)
     uint64_t before = out->written / WINDOW_BYTES, after = (out->written + bytes) / WINDOW_BYTES;
     size_t done = 0;
 
-    if (out->error == 0)
+    if (out->error == 0 && out->direct)
+        out->error = tl__append(out->fd, data, bytes);
+    else if (out->error == 0)
         out->error = tl__write(out->fd, data, bytes, out->written, &done);
     if (out->error != 0)
         return out->error;
     out->written += bytes;
-    if (after > before)
+    if (after > before && !out->direct)
         tl__sync_window(out->fd, before * WINDOW_BYTES, WINDOW_BYTES, 0, 0);
     return 0;
 }
@@ -36,18 +41,42 @@ static int open_exclusively(struct tl_out *out)
 {
     for (unsigned i = 0; i < TEMP_TRIES; i++) {
         (void)snprintf(out->temp, sizeof(out->temp), "%s.%08" PRIx32 ".tmp", out->path, arc4random());
+        out->leftover = tl__leftover_add(out->temp); /* before it is there: a signal may come right after */
         out->fd = open(out->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (out->fd >= 0 || errno != EEXIST)
+        if (out->fd >= 0)
+            break;
+        tl__leftover_remove(out->leftover);
+        if (errno != EEXIST)
             break;
     }
     return out->fd;
 }
 
-static int open_temp(struct tl_out *out, struct tl_error *reterr)
+/* A device, a FIFO, or what /dev and /proc call a file of the process: it is written to, never replaced. */
+static bool is_stream(const char *path)
+{
+    struct stat st;
+
+    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ||
+           (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
+/* A FIFO that nobody reads is an error, not a wait. */
+static int open_stream(struct tl_out *out)
+{
+    out->fd = open(out->path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC);
+    if (out->fd >= 0)
+        (void)fcntl(out->fd, F_SETFL, O_WRONLY | O_APPEND);
+    return out->fd;
+}
+
+static int open_temp(struct tl_out *out, bool direct, struct tl_error *reterr)
 {
     out->written = 0;
     out->error = 0;
-    if (open_exclusively(out) < 0) {
+    out->direct = direct;
+    out->leftover = -1;
+    if ((direct ? open_stream(out) : open_exclusively(out)) < 0) {
         int err = errno;
 
         return tl__fail(reterr, tl__code_of_errno(err), "%s: cannot create: %s", out->path, strerror(err));
@@ -62,7 +91,7 @@ int tl__out_open(struct tl_out *out, const char *path, struct tl_error *reterr)
 
     if (n < 0 || (size_t)n >= sizeof(out->path))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", path);
-    return open_temp(out, reterr);
+    return open_temp(out, is_stream(out->path), reterr);
 }
 
 int tl__out_open_in(struct tl_out *out, const char *dir, const char *name, struct tl_error *reterr)
@@ -73,7 +102,7 @@ int tl__out_open_in(struct tl_out *out, const char *dir, const char *name, struc
 
     if (n < 0 || (size_t)n >= sizeof(out->path))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
-    return open_temp(out, reterr);
+    return open_temp(out, false, reterr);
 }
 
 void tl__out_bytes(struct tl_out *out, const void *bytes, size_t count)
@@ -93,7 +122,9 @@ void tl__out_abort(struct tl_out *out)
     out->json.error = out->json.error != 0 ? out->json.error : TL_EINVAL;
     (void)tl__json_finish(&out->json);
     end(out);
-    (void)unlink(out->temp);
+    if (!out->direct)
+        (void)unlink(out->temp);
+    tl__leftover_remove(out->leftover);
 }
 
 /* A name is on the disk only after its directory is. Some file systems cannot sync one; the rename stands anyway. */
@@ -119,15 +150,17 @@ int tl__out_commit(struct tl_out *out, struct tl_error *reterr)
 
     if (code == 0)
         code = out->error;
-    if (code == 0)
+    if (code == 0 && !out->direct)
         code = tl__sync(out->fd);
     end(out);
-    if (code == 0 && rename(out->temp, out->path) != 0)
+    if (code == 0 && !out->direct && rename(out->temp, out->path) != 0)
         code = tl__code_of_errno(errno);
-    if (code != 0) {
+    if (code != 0 && !out->direct)
         (void)unlink(out->temp);
+    tl__leftover_remove(out->leftover);
+    if (code != 0)
         return tl__fail(reterr, code, "%s: cannot write: %s", out->path, tl_strerror(code));
-    }
-    sync_dir(out->path);
+    if (!out->direct)
+        sync_dir(out->path);
     return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A file that appears whole or not at all: bytes go into a temporary file beside the target (NAME.XXXXXXXX.tmp, which
- * nobody else has), which is synced and
- * renamed at the commit. JSON goes through `json`; other bytes through tl__out_bytes. The first error sticks and is
- * reported by the commit. One thread per object.
+ * nobody else has), which is synced and renamed at the commit; a handled signal removes it (base/leftovers.h). JSON
+ * goes through `json`; other bytes through tl__out_bytes. The first error sticks and is reported by the commit. One
+ * thread per object.
  */
 #ifndef TL_ARTIFACT_FILE_OUT_H
 #define TL_ARTIFACT_FILE_OUT_H
@@ -15,11 +15,13 @@
 struct tl_out {
     struct tl_json json;
     uint64_t written; /* bytes in the file */
-    int fd, error;
+    bool direct;      /* no temporary file */
+    int fd, error, leftover;
     char path[1024], temp[1048];
 };
 
-/* Starts PATH. TL_EINVAL (path too long), TL_ENOENT, TL_EIO, TL_ENOSPC. After a failure there is nothing to end. */
+/* Starts PATH, which a user may name: a device or a FIFO is written to as it stands. TL_EINVAL (path too long),
+ * TL_ENOENT, TL_EIO, TL_ENOSPC. After a failure there is nothing to end. */
 int tl__out_open(struct tl_out *out, const char *path, struct tl_error *reterr);
 /* The same for DIR/NAME. */
 int tl__out_open_in(struct tl_out *out, const char *dir, const char *name, struct tl_error *reterr);

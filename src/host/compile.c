@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/leftovers.h"
 #include "host/loader.h"
 #include "sim/chip.h"
 
@@ -39,6 +40,9 @@ static void include_flag(char *flag, size_t size)
     else
         (void)snprintf(flag, size, "-I/usr/local/include");
 }
+
+/* The directory of what this process compiled, and the object in it: a signal that is handled removes them. */
+static int listed[2] = {-1, -1};
 
 /* Runs the compiler. Its exit code, or -1 with errno. */
 static int run_compiler(const char *compiler, const char *source, const char *object)
@@ -187,6 +191,8 @@ int tl__compile(const char *source, char *ret_path, size_t size, int *ret_lock, 
         (void)close(*ret_lock);
         return tl__fail(reterr, TL_EINVAL, "the path of the compiled program is too long");
     }
+    listed[0] = tl__leftover_add(dir);
+    listed[1] = tl__leftover_add(ret_path);
     rc = run_compiler(compiler, source, ret_path);
     err = errno;
     if (rc == 0) {
@@ -212,6 +218,10 @@ void tl__compile_discard(const char *path, int lock)
         memcpy(dir, path, n - tail);
         dir[n - tail] = '\0';
         (void)rmdir(dir);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        tl__leftover_remove(listed[i]);
+        listed[i] = -1;
     }
     (void)close(lock); /* last: until here nobody else may take the directory for stale */
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tasklens run: one program on one simulated chip, checked and, if asked, recorded. */
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -298,7 +297,6 @@ static int run_main(int argc, char **argv)
     rc = find_rank(&s, &launcher);
     if (rc != 0)
         return rc;
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write, not the end of the command */
     tl__log_set_sink(to_stderr, NULL);
     rc = find_program(&s);
     if (rc == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "base/format.h"
 #include "base/safe_text.h"
+#include "base/leftovers.h"
 #include "cmd.h"
 
 static const struct tl_cmd *const commands[] = {
@@ -112,6 +114,25 @@ static int unknown(const char *name)
     return tl__cmd_fail(NULL, "no command \"%s\"; the commands: %s", name, known);
 }
 
+/* What is half made goes with the process, which ends as if there had been no handler. */
+static void on_end(int number)
+{
+    tl__leftovers_discard();
+    (void)raise(number);
+}
+
+static void handle_signals(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)}, before;
+
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            (void)sigaction(ends[i], &action, NULL);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write, not the end of the command */
+}
+
 int main(int argc, char **argv)
 {
     char dash_help[] = "--help";
@@ -119,6 +140,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     const struct tl_cmd *cmd = find(name);
 
+    handle_signals();
     if (argc < 2) {
         return tl__cmd_fail(NULL, "which command? `tasklens --help` lists them");
     } else if (cmd != NULL) {

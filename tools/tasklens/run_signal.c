@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/leftovers.h"
+
 static const int told[] = {SIGINT, SIGTERM, SIGHUP};
 #define TOLD_COUNT (sizeof(told) / sizeof(told[0]))
 
@@ -24,6 +26,7 @@ static void tell(int number)
     ssize_t written = write(STDERR_FILENO, line, line_bytes);
 
     (void)written; /* there is nobody left to tell */
+    tl__leftovers_discard();
     (void)raise(number);
 }
 
