@@ -103,26 +103,49 @@ static void put_state(const struct entry *e)
     tl__put(e->out, "\n", 1);
 }
 
-static void put_stats(const struct entry *e, const struct tl_stats *s)
+/* "-1.25 at [0, 1]"; of a single element without the place. */
+static void put_extreme(const struct entry *e, const struct tl_stats *s, double d, int64_t i, uint64_t at)
+{
+    char text[TL_NUMBER_BYTES];
+
+    if (tl__dtype_is_float(s->dtype))
+        tl__put(e->out, text, tl__float_text(text, s->dtype, (float)d));
+    else if (tl__dtype_is_unsigned(s->dtype))
+        tl__put_u64(e->out, (uint64_t)i);
+    else
+        tl__put(e->out, text, tl__print_i64(text, i));
+    if (at == UINT64_MAX || s->count < 2)
+        return;
+    tl__put_str(e->out, " at ");
+    tl__put_place(e->out, e->r, at);
+}
+
+static void put_stats(const struct entry *e, const struct tl_stats *s, const struct tl_dump_detail *detail)
 {
     char text[TL_NUMBER_BYTES + 1];
 
     line(e, "elements", "%" PRIu64 ": %" PRIu64 " zero, %" PRIu64 " NaN, %" PRIu64 " Inf, %" PRIu64 " -Inf", s->count,
          s->zeros, s->nan, s->pos_inf, s->neg_inf);
+    if (detail->first_nan != UINT64_MAX) {
+        key(e, "first NaN");
+        tl__put_place(e->out, e->r, detail->first_nan);
+        tl__put(e->out, "\n", 1);
+    }
+    if (detail->first_inf != UINT64_MAX) {
+        key(e, "first Inf");
+        tl__put_place(e->out, e->r, detail->first_inf);
+        tl__put(e->out, "\n", 1);
+    }
     if (s->finite == 0)
         return;
     key(e, "range");
-    if (tl__dtype_is_float(s->dtype)) {
-        tl__put(e->out, text, tl__float_text(text, s->dtype, (float)s->min));
-        tl__put_str(e->out, " to ");
-        tl__put(e->out, text, tl__float_text(text, s->dtype, (float)s->max));
-    } else if (tl__dtype_is_unsigned(s->dtype)) {
-        tl__put_format(e->out, "%" PRIu64 " to %" PRIu64, (uint64_t)s->min_int, (uint64_t)s->max_int);
-    } else {
-        tl__put_format(e->out, "%" PRId64 " to %" PRId64, s->min_int, s->max_int);
-    }
+    put_extreme(e, s, s->min, s->min_int, detail->first_min);
+    tl__put_str(e->out, " to ");
+    put_extreme(e, s, s->max, s->max_int, detail->first_max);
     tl__put_str(e->out, ", mean ");
     tl__put(e->out, text, tl__print_rounded(text, s->mean, 9));
+    tl__put_str(e->out, ", std ");
+    tl__put(e->out, text, tl__print_rounded(text, detail->std, 9));
     tl__put(e->out, "\n", 1);
 }
 
@@ -155,6 +178,7 @@ static int put_entry(struct entry *e, bool file, struct tl_error *reterr)
 {
     const void *data = NULL;
     struct tl_overview view;
+    struct tl_dump_detail detail;
     struct tl_stats s = {0};
     int code = 0;
 
@@ -167,10 +191,12 @@ static int put_entry(struct entry *e, bool file, struct tl_error *reterr)
         return e->out->error;
     code = tl_recording_payload(e->recording, e->index, &data, reterr);
     if (code == 0)
-        code = tl__dump_stats(e->recording, e->index, &s, reterr);
-    if (code < 0)
+        code = tl__dump_stats(e->recording, e->index, &s, &detail, reterr);
+    if (code < 0) {
+        line(e, "values", "unreadable: %s", reterr->msg);
         return code;
-    put_stats(e, &s);
+    }
+    put_stats(e, &s, &detail);
     view = overview_of(e->r, data);
     view.edges_only = !file && view.here > TL_DUMP_WHOLE_ELEMENTS;
     tl__put_format(e->out, "\n%svalues, row by row%s\n", e->mark,

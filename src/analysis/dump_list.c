@@ -22,7 +22,7 @@ static const struct tl_column columns[] = {
     {"shape", false, false}, {"values", false, true}, {"min", true, true},    {"max", true, true},
     {"NaN", true, true},     {"Inf", true, true},     {"notes", false, true},
 };
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), VALUE_CELLS = 5 };
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), VALUE_CELLS = 5, KEPT_CELLS };
 
 struct rows {
     const struct tl_dump_list *list;
@@ -82,24 +82,27 @@ static void put_value_cell(struct tl_page *page, unsigned cell, const struct tl_
     }
 }
 
-static void keep_cells(struct rows *rows, const struct tl_dump_record *r, const struct tl_stats *s)
+static void keep_cells(struct rows *rows, const struct tl_dump_seen *seen)
 {
-    for (unsigned cell = 0; cell < VALUE_CELLS; cell++) {
+    for (unsigned cell = 0; cell < KEPT_CELLS; cell++) {
         size_t mark = rows->cells.used;
 
         tl__put(&rows->cells, "", 1); /* the length, below */
-        put_value_cell(&rows->cells, cell, r, s);
+        if (cell < VALUE_CELLS)
+            put_value_cell(&rows->cells, cell, seen->record, &seen->stats);
+        else if (seen->problem != NULL)
+            tl__put_str(&rows->cells, "unreadable");
         if (rows->cells.error == 0)
             rows->cells.data[mark] = (char)(rows->cells.used - mark - 1); /* at most 4 values of 32 bytes and spaces */
     }
 }
 
-static void keep_row(void *ctx, uint64_t number, const struct tl_dump_record *r, const struct tl_stats *s)
+static void keep_row(void *ctx, const struct tl_dump_seen *seen)
 {
     struct rows *rows = ctx;
 
-    rows->start[number] = rows->cells.used;
-    keep_cells(rows, r, s);
+    rows->start[seen->number] = rows->cells.used;
+    keep_cells(rows, seen);
 }
 
 static void put_geometry(struct tl_page *page, const struct tl_dump_record *r)
@@ -117,22 +120,28 @@ static void put_geometry(struct tl_page *page, const struct tl_dump_record *r)
     }
 }
 
-/* Without values a scalar's is shown all the same: it stands in the manifest. */
-static void put_value_cells(const struct rows *rows, uint64_t number, const struct tl_dump_record *r,
-                            struct tl_row *row)
+/* Without values a scalar's is shown all the same: it stands in the manifest. The last cell has what is special. */
+static void put_last_cells(const struct rows *rows, uint64_t number, const struct tl_dump_record *r, struct tl_row *row)
 {
     const char *p = rows->start != NULL ? rows->cells.data + rows->start[number] : NULL;
     char text[TL_VALUE_BYTES];
+    bool noted = false;
 
-    for (unsigned cell = 0; cell < VALUE_CELLS; cell++) {
+    for (unsigned cell = 0; cell < KEPT_CELLS; cell++) {
         if (p != NULL) {
             tl__put(&row->text, p + 1, (unsigned char)*p);
+            noted = *p != 0;
             p += 1 + (unsigned char)*p;
         } else if (cell == 0 && r->kind == TL_KIND_SCALAR && tl_dtype_bits(r->dtype) > 0) {
             tl__put(&row->text, text, tl__value_text(text, r->dtype, &r->value_bits, 0));
         }
-        tl__cell_end(row);
+        if (cell < VALUE_CELLS)
+            tl__cell_end(row);
     }
+    if (noted && tl__dump_has_flags(r))
+        tl__put_str(&row->text, ", ");
+    tl__put_flags(&row->text, r);
+    tl__cell_end(row);
 }
 
 /* "qk", "matmul,add"; a kernel without a name is "?". Nothing where no names are known. */
@@ -171,9 +180,7 @@ static void put_row(void *ctx, uint64_t number, struct tl_row *row)
     tl__cell_end(row);
     put_geometry(page, r);
     tl__cell_end(row);
-    put_value_cells(rows, number, r, row);
-    tl__put_flags(page, r);
-    tl__cell_end(row);
+    put_last_cells(rows, number, r, row);
 }
 
 void tl__put_dump_summary(struct tl_page *out, const struct tl_recording *recording, const char *dir)
@@ -206,6 +213,15 @@ static void put_heading(struct tl_page *out, const struct tl_dump_list *list)
     if (s->dropped_overwrite > 0)
         tl__put_format(out, "overwritten: %" PRIu64 " payload%s gone before being read\n", s->dropped_overwrite,
                        s->dropped_overwrite == 1 ? " was" : "s were");
+    if (list->order != NULL && list->order->from == TL_DUMP_ORDER_RING)
+        tl__put_str(out, "order: ring by ring; nothing recorded says in which order the tasks were submitted "
+                         "(--enable-dep-gen does)\n");
+    else if (list->order != NULL && list->order->unknown > 0)
+        tl__put_format(out,
+                       "order: of submission; %" PRIu64 " record%s of tasks that are not in it stand%s at the end\n",
+                       list->order->unknown, tl__plural(list->order->unknown), list->order->unknown == 1 ? "s" : "");
+    if (list->sorted_by != NULL)
+        tl__put_format(out, "order: by %s\n", list->sorted_by);
     if (list->scan.pick->count < total)
         tl__put_format(out, "shown: %" PRIu64 " of %" PRIu64 "\n", list->scan.pick->count, total);
 }

@@ -8,22 +8,27 @@
 
 #include <tasklens/recording.h>
 
+#include "analysis/dump_order.h"
 #include "analysis/dump_payload.h"
 #include "analysis/page.h"
 #include "artifact/name_map.h"
 #include "base/json.h"
 
 struct tl_dump_list {
-    struct tl_dump_scan scan;        /* what, and whether with values: first ones, extremes, NaN and Inf */
-    const char *dir;                 /* of the recording, for the first line */
-    const struct tl_name_map *names; /* of the kernels, for a column of the text; NULL: none */
+    struct tl_dump_scan scan;          /* what, and whether with values: first ones, extremes, NaN and Inf */
+    const char *dir;                   /* of the recording, for the first line */
+    const struct tl_name_map *names;   /* of the kernels; NULL: none */
+    const struct tl_dump_order *order; /* how the pick is ordered; NULL: ring by ring, as asked for */
+    const char *sorted_by;             /* "max": by this statistic; NULL: not */
 };
 
 /* Two heading lines (level, counts, payload file; losses), then the table. 0, or the code of what could not be read
  * (*reterr) or written (the page's). */
 int tl__dump_list_text(struct tl_page *out, const struct tl_dump_list *list, struct tl_error *reterr);
-/* {"dir", "summary": {...}, "args": [one object a line]}; fields as in the manifest, and index, task, values, stats. */
+/* One object with the entries under "args", an entry a line, docs/formats/json.md; or the entries alone, as JSON lines.
+ */
 int tl__dump_list_json(struct tl_json *json, const struct tl_dump_list *list, struct tl_error *reterr);
+int tl__dump_list_jsonl(struct tl_json *json, const struct tl_dump_list *list, struct tl_error *reterr);
 
 /* The first line of every answer: level, counts, payload file. */
 void tl__put_dump_summary(struct tl_page *out, const struct tl_recording *recording, const char *dir);

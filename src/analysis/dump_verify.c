@@ -7,6 +7,7 @@
 
 #include <tasklens/error.h>
 
+#include "analysis/json_head.h"
 #include "artifact/args_dump.h"
 #include "base/hash.h"
 
@@ -193,23 +194,22 @@ static int verdict(const struct pass *p)
 static void check_all(struct pass *p)
 {
     const struct tl_recording *recording = p->verify->recording;
-    const struct tl_dump_record *before = NULL;
     uint64_t total = tl_recording_summary(recording)->bin_bytes;
 
     p->result.records = tl_recording_count(recording);
     p->result.dropped = tl_recording_summary(recording)->dropped_records;
     check_counts(p);
     for (uint64_t i = 0; i < p->result.records; i++) {
-        const struct tl_dump_record *r = tl_recording_at(recording, i);
+        uint64_t index = p->verify->pick != NULL ? tl__dump_pick_at(p->verify->pick, i) : i;
+        const struct tl_dump_record *r = tl_recording_at(recording, index);
 
-        if (before != NULL && tl__dump_compare(before, r) > 0)
-            fault(p, i, "stands before its predecessor in (task_id, stage, arg_index, role)");
+        if (index > 0 && tl__dump_compare(tl_recording_at(recording, index - 1), r) > 0)
+            fault(p, index, "stands before its predecessor in (task_id, stage, arg_index, role)");
         if (r->bin_size > 0)
-            check_payload(p, i, r);
+            check_payload(p, index, r);
         count_loss(p, r);
         if (p->verify->progress != NULL)
             p->verify->progress(p->verify->progress_ctx, p->result.payload_bytes, total);
-        before = r;
     }
 }
 
@@ -270,8 +270,7 @@ static void json_fault(void *ctx, uint64_t index, const struct tl_dump_record *r
     if (r != NULL) {
         tl__json_key(json, "index");
         tl__json_u64(json, index);
-        tl__json_key(json, "task_id");
-        tl__json_hex_string(json, r->task_id, 16);
+        tl__json_task(json, "task", r->task_id);
         tl__json_key(json, "stage");
         tl__json_string(json, tl_stage_name(r->stage));
         tl__json_key(json, "role");
@@ -303,8 +302,7 @@ int tl__dump_verify_json(struct tl_json *json, const struct tl_dump_verify *veri
     struct pass p = {.verify = verify, .fn = json_fault, .ctx = json};
 
     tl__json_object_begin(json, TL_JSON_BLOCK);
-    tl__json_key(json, "dir");
-    tl__json_string(json, verify->dir);
+    tl__json_head(json, "dump", "verify", verify->dir);
     tl__json_key(json, "faults");
     tl__json_array_begin(json, TL_JSON_BLOCK);
     check_all(&p);

@@ -11,6 +11,7 @@
 
 struct tl_dump_verify {
     const struct tl_recording *recording;
+    const struct tl_dump_pick *pick; /* all records, in the order in which faults are told; NULL: the manifest's */
     const char *dir;
     const struct tl_meta *meta; /* of the run, which tells why records are missing; NULL: not known */
     tl_dump_progress progress;  /* NULL: none */
@@ -21,7 +22,7 @@ struct tl_dump_verify {
  * TL_ECORRUPT: at fault. TL_ELOST: what is there is right, and some of what was due is not there. Else what could not
  * be written. */
 int tl__dump_verify_text(struct tl_page *out, const struct tl_dump_verify *verify);
-/* {"dir", "good", counts, "faults": [{"index", "task_id", "stage", "role", "arg_index", "fault"}],
+/* {"dir", "good", counts, "faults": [{"index", "task", "stage", "role", "arg_index", "fault"}],
  *  "lost": [{"what": "payloads" or "records", "cause", "count"}]} */
 int tl__dump_verify_json(struct tl_json *json, const struct tl_dump_verify *verify);
 

@@ -12,6 +12,7 @@
 #include "analysis/dump_entry.h"
 #include "analysis/dump_export.h"
 #include "analysis/dump_list.h"
+#include "analysis/dump_rank.h"
 #include "analysis/dump_verify.h"
 #include "artifact/args_dump.h"
 #include "artifact/file_out.h"
@@ -27,29 +28,37 @@
 enum export_form { EXPORT_TXT, EXPORT_NPY };
 static const char *const export_words[] = {[EXPORT_TXT] = "txt", [EXPORT_NPY] = "npy", NULL};
 
+static const char *const order_words[] = {"submission", "ring", NULL};
+enum { ORDER_SUBMISSION, ORDER_RING };
+
 struct dump {
     struct tl_dump_filter filter;
-    int64_t arg, index;
-    int export_form;
-    bool export, json, verify, no_values;
+    int64_t arg, index, limit;
+    int export_form, order_by, sort;
+    bool export, json, jsonl, verify, no_values, only_bad, limited;
     const char *word; /* as given; NULL: none */
     struct tl_rank_pick which;
     /* What was opened. */
     struct tl_found found;
     struct tl_recording *recording;
+    struct tl_name_map names;
+    bool has_names;
     struct tl_dump_pick pick;
+    struct tl_dump_order order;
+    struct tl_dump_unread unread;
 };
 
 static int set_task(void *target, const char *value, char *ret_problem, size_t bytes)
 {
-    struct tl_dump_filter *filter = target;
+    int code = tl__dump_filter_tasks(target, value);
 
-    if (tl__task_parse(value, &filter->task_id) == 0) {
-        filter->by_task = true;
-        return 0;
-    }
-    (void)snprintf(ret_problem, bytes, "a task is 0x..., a number or r<ring>t<local>, not \"%s\"", value);
-    return -1;
+    if (code == TL_ERANGE)
+        (void)snprintf(ret_problem, bytes,
+                       "\"%s\": a range goes from a task to a later one of the same ring, and up to %d may be named",
+                       value, TL_DUMP_TASKS_MAX);
+    else if (code != 0)
+        (void)snprintf(ret_problem, bytes, "a task is 0x..., a number or r<ring>t<local>, not \"%s\"", value);
+    return code;
 }
 
 static int set_stage(void *target, const char *value, char *ret_problem, size_t bytes)
@@ -72,6 +81,27 @@ static int set_role(void *target, const char *value, char *ret_problem, size_t b
     return filter->role;
 }
 
+/* What cannot be asked for together. */
+static int check(const struct dump *d)
+{
+    bool filtered = d->filter.n_tasks > 0 || d->filter.kernel != NULL || d->filter.by_arg || d->filter.by_index ||
+                    d->filter.stage >= 0 || d->filter.role >= 0 || d->only_bad || d->limited ||
+                    d->sort != TL_DUMP_BY_NONE;
+
+    if (d->verify && (filtered || d->export || d->jsonl))
+        return tl__cmd_fail(
+            NAME, "--verify is about the whole recording: it takes no filter, no --sort, no --limit, no --jsonl "
+                  "and no --export");
+    if (d->export && (d->json || d->jsonl))
+        return tl__cmd_fail(NAME, "--export writes files: it takes no --json and no --jsonl");
+    if (d->json && d->jsonl)
+        return tl__cmd_fail(NAME, "--json is one object, --jsonl a line an entry: choose one");
+    if (d->no_values && (d->only_bad || d->sort != TL_DUMP_BY_NONE))
+        return tl__cmd_fail(NAME, "--nan and --sort look at values: they take no --no-values");
+    return TL_OPTS_GO_ON;
+}
+
+/* size: a row an option */
 static int parse(struct dump *d, int argc, char **argv)
 {
     const struct tl_opt table[] = {
@@ -81,7 +111,14 @@ static int parse(struct dump *d, int argc, char **argv)
          .target = &d->filter,
          .call = set_task,
          .value = "TASK",
-         .help = "only this task: 0x200000a00, 8589937152 or r2t2560"},
+         .help = "only this task: r2t2560, 0x200000a00 or 8589937152; a range r2t0..r2t9; several\nwith commas, or -t "
+                 "again"},
+        {.letter = 'k',
+         .name = "kernel",
+         .kind = TL_OPT_TEXT,
+         .target = &d->filter.kernel,
+         .value = "RE",
+         .help = "only tasks of kernels whose name matches the extended regular expression"},
         {.letter = 's',
          .name = "stage",
          .kind = TL_OPT_CALL,
@@ -112,6 +149,27 @@ static int parse(struct dump *d, int argc, char **argv)
          .given = &d->filter.by_index,
          .value = "N",
          .help = "this one entry, in full"},
+        {.name = "nan", .kind = TL_OPT_FLAG, .target = &d->only_bad, .help = "only entries that hold a NaN or an Inf"},
+        {.name = "limit",
+         .kind = TL_OPT_NUMBER,
+         .target = &d->limit,
+         .min = 1,
+         .max = INT64_MAX,
+         .given = &d->limited,
+         .value = "N",
+         .help = "only the first N of what is left"},
+        {.name = "order",
+         .kind = TL_OPT_CHOICE,
+         .target = &d->order_by,
+         .choices = order_words,
+         .value = "ORDER",
+         .help = "of the entries: submission (as a rule), or ring, as in the manifest"},
+        {.name = "sort",
+         .kind = TL_OPT_CHOICE,
+         .target = &d->sort,
+         .choices = tl__dump_keys,
+         .value = "KEY",
+         .help = "by max, min (the smallest first), mean, std, nan or inf (the most first)"},
         {.name = "export",
          .kind = TL_OPT_CHOICE_OR_BARE,
          .target = &d->export_form,
@@ -122,6 +180,10 @@ static int parse(struct dump *d, int argc, char **argv)
          .help = "write what is picked, a file each, to txt/ or npy/ in the recording;\ntxt if not said"},
         TL_RANK_PICK_OPTIONS(&d->which),
         {.name = "json", .kind = TL_OPT_FLAG, .target = &d->json, .help = "for machines: the list or the verification"},
+        {.name = "jsonl",
+         .kind = TL_OPT_FLAG,
+         .target = &d->jsonl,
+         .help = "for machines: the list, a JSON object a line"},
         {.name = "verify",
          .kind = TL_OPT_FLAG,
          .target = &d->verify,
@@ -140,7 +202,6 @@ static int parse(struct dump *d, int argc, char **argv)
     };
     size_t words = 0;
     int code = tl__opts_parse(&opts, argc, argv, &d->word, &words);
-    bool filtered;
 
     if (code != TL_OPTS_GO_ON)
         return code;
@@ -148,13 +209,7 @@ static int parse(struct dump *d, int argc, char **argv)
         d->word = NULL;
     d->filter.arg = (uint64_t)d->arg;
     d->filter.index = (uint64_t)d->index;
-    filtered =
-        d->filter.by_task || d->filter.by_arg || d->filter.by_index || d->filter.stage >= 0 || d->filter.role >= 0;
-    if (d->verify && (filtered || d->export))
-        return tl__cmd_fail(NAME, "--verify is about the whole recording: it takes no filter and no --export");
-    if (d->export && d->json)
-        return tl__cmd_fail(NAME, "--export writes files: it takes no --json");
-    return TL_OPTS_GO_ON;
+    return check(d);
 }
 
 /* ---- output ---- */
@@ -176,15 +231,19 @@ static int report(const struct dump *d, int code, const struct tl_error *error)
 
     if (written != TL_EXIT_OK)
         return written;
-    if (code == 0)
-        return TL_EXIT_OK;
     if (code == TL_ECORRUPT || code == TL_ELOST)
         return TL_EXIT_INCOMPLETE;
-    if (error->msg[0] == 0)
+    if (code < 0 && error->msg[0] == 0)
         return tl__cmd_fail(NAME, "%s: %s", d->found.path, tl_strerror(code));
-    if (code == TL_ENOENT || code == TL_ERANGE)
-        return tl__cmd_fail(NAME, "%s; --no-values lists without it, --verify names all that is wrong", error->msg);
-    return tl__cmd_fail(NAME, "%s", error->msg);
+    if (code < 0)
+        return tl__cmd_fail(NAME, "%s", error->msg);
+    if (d->unread.count == 0)
+        return TL_EXIT_OK;
+    tl__cmd_note(NAME,
+                 "%" PRIu64 " payload%s cannot be read, the first is of entry %" PRIu64
+                 ": %s; --verify names all that is wrong",
+                 d->unread.count, tl__plural(d->unread.count), d->unread.first, d->unread.why);
+    return TL_EXIT_INCOMPLETE;
 }
 
 static int verify(struct dump *d)
@@ -192,6 +251,7 @@ static int verify(struct dump *d)
     struct tl_progress progress = TL_PROGRESS_INIT("verify");
     struct tl_meta *meta = tl__found_meta(&d->found);
     struct tl_dump_verify v = {.recording = d->recording,
+                               .pick = &d->pick,
                                .dir = d->found.path,
                                .meta = meta,
                                .progress = tl__progress_bytes,
@@ -234,23 +294,26 @@ static bool find_names(const struct dump *d, struct tl_name_map *ret_names)
 static int list(struct dump *d)
 {
     struct tl_progress progress = TL_PROGRESS_INIT("read");
-    struct tl_dump_list l = {.scan = {.recording = d->recording, .pick = &d->pick, .values = !d->no_values},
-                             .dir = d->found.path};
-    struct tl_name_map names = {0};
+    struct tl_dump_list l = {
+        .scan = {.recording = d->recording, .pick = &d->pick, .values = !d->no_values, .unread = &d->unread},
+        .dir = d->found.path,
+        .names = d->has_names ? &d->names : NULL,
+        .order = d->order_by == ORDER_SUBMISSION ? &d->order : NULL,
+        .sorted_by = d->sort != TL_DUMP_BY_NONE ? tl__dump_keys[d->sort] : NULL,
+    };
     struct tl_error error = {0};
     struct tl_page page;
     struct tl_json json;
     int code, end;
 
-    if (find_names(d, &names))
-        l.names = &names;
+    d->unread.count = 0; /* what a ranking counted is counted again */
     if (l.scan.values) {
         l.scan.progress = tl__progress_bytes;
         l.scan.progress_ctx = &progress;
     }
-    if (d->json) {
+    if (d->json || d->jsonl) {
         tl__json_init(&json, json_to_file, stdout);
-        code = tl__dump_list_json(&json, &l, &error);
+        code = d->json ? tl__dump_list_json(&json, &l, &error) : tl__dump_list_jsonl(&json, &l, &error);
         end = tl__json_finish(&json);
     } else {
         tl__page_init(&page, tl__cmd_text, stdout);
@@ -259,19 +322,21 @@ static int list(struct dump *d)
         tl__page_fini(&page);
     }
     tl__progress_end(&progress);
-    tl__name_map_fini(&names);
     return report(d, code != 0 ? code : end, &error);
 }
 
 static int show_one(struct dump *d)
 {
+    uint64_t index = tl__dump_pick_at(&d->pick, 0);
     struct tl_error error = {0};
     struct tl_page page;
     int code, end;
 
     tl__page_init(&page, tl__cmd_text, stdout);
-    code = tl__dump_entry_text(&page, d->recording, tl__dump_pick_at(&d->pick, 0), &error);
+    code = tl__dump_entry_text(&page, d->recording, index, &error);
     end = tl__page_end(&page);
+    if (page.error == 0 && tl__dump_note_unread(&d->unread, index, code, &error))
+        code = 0;
     tl__page_fini(&page);
     return report(d, code != 0 ? code : end, &error);
 }
@@ -308,13 +373,15 @@ static int write_txt(const struct dump *d, uint64_t index, const char *path, str
     return code != 0 ? code : tl__fail(error, end, "cannot write %.900s: %s", path, tl_strerror(end));
 }
 
-static int export_one(const struct dump *d, const char *dir, uint64_t index, struct exported *sum,
-                      struct tl_error *error)
+static int export_one(struct dump *d, const char *dir, uint64_t index, struct exported *sum, struct tl_error *error)
 {
     struct tl_dump_npy npy = {0};
     char name[160], path[4200];
-    int code;
+    const void *data;
+    int code = tl_recording_payload(d->recording, index, &data, error);
 
+    if (tl__dump_note_unread(&d->unread, index, code, error))
+        return 0;
     tl__dump_file_name(d->recording, index, name, sizeof(name));
     if (snprintf(path, sizeof(path), "%s/%s.%s", dir, name, export_words[d->export_form]) >= (int)sizeof(path)) {
         (void)snprintf(error->msg, sizeof(error->msg), "%.200s...: the path is too long", dir);
@@ -383,20 +450,49 @@ static void mention_faults(const struct dump *d)
         tl__cmd_note(NAME, "%s is damaged: %s; --verify names all that is wrong", d->found.path, verdict.first_fault);
 }
 
+static void mention_order(const struct dump *d)
+{
+    if (d->order.from == TL_DUMP_ORDER_RING)
+        tl__cmd_note(NAME, "the order is ring by ring: nothing recorded says in which order the tasks were submitted");
+}
+
+/* What is asked for, in its order. 0, or a code with *error. */
+static int pick(struct dump *d, struct tl_error *error)
+{
+    const struct tl_dump_scan scan = {.recording = d->recording, .pick = &d->pick, .unread = &d->unread};
+    int code;
+
+    d->filter.names = d->has_names ? &d->names : NULL;
+    code = tl__dump_pick(d->recording, &d->filter, &d->pick, error);
+    if (code == 0 && d->order_by == ORDER_SUBMISSION)
+        code = tl__dump_order(d->recording, d->found.path, &d->pick, &d->order);
+    if (code == 0 && (d->only_bad || d->sort != TL_DUMP_BY_NONE))
+        code = tl__dump_rank(&scan, &d->pick, (enum tl_dump_key)d->sort, d->only_bad, error);
+    if (code == 0 && d->limited && d->pick.count > (uint64_t)d->limit)
+        d->pick.count = (uint64_t)d->limit;
+    return code;
+}
+
 static int answer(struct dump *d)
 {
     struct tl_error error = {0};
+    int code = tl_recording_open(d->found.path, &d->recording, &error);
 
-    if (tl_recording_open(d->found.path, &d->recording, &error) < 0)
-        return tl__cmd_fail(NAME, "%s", error.msg);
+    if (code == 0 && !d->verify) {
+        mention_faults(d);
+        d->has_names = find_names(d, &d->names);
+    }
+    if (code == 0)
+        code = pick(d, &error);
+    if (code < 0)
+        return tl__cmd_fail(NAME, "%s", error.msg[0] != '\0' ? error.msg : tl_strerror(code));
     if (d->verify)
         return verify(d);
-    mention_faults(d);
-    if (tl__dump_pick(d->recording, &d->filter, &d->pick, &error) < 0)
-        return tl__cmd_fail(NAME, "%s", error.msg);
-    if (d->export)
+    if (d->export) {
+        mention_order(d);
         return export(d);
-    if (d->filter.by_index && d->pick.count == 1 && !d->json)
+    }
+    if (d->filter.by_index && d->pick.count == 1 && !d->json && !d->jsonl)
         return show_one(d);
     return list(d);
 }
@@ -417,6 +513,7 @@ static int run(int argc, char **argv)
     tl__found_mention(NAME, &d.found);
     code = answer(&d);
     tl__dump_pick_fini(&d.pick);
+    tl__name_map_fini(&d.names);
     tl_recording_close(d.recording);
     tl__found_fini(&d.found);
     return code;

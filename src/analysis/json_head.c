@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/json_head.h"
+
+#include <stdio.h>
+
+#include "base/task_id.h"
+
+void tl__json_head(struct tl_json *json, const char *command, const char *mode, const char *recording)
+{
+    char schema[60];
+
+    (void)snprintf(schema, sizeof(schema), "tasklens.%s", command);
+    tl__json_key(json, "schema");
+    tl__json_string(json, schema);
+    tl__json_key(json, "version");
+    tl__json_u64(json, TL_JSON_VERSION);
+    if (mode != NULL) {
+        tl__json_key(json, "mode");
+        tl__json_string(json, mode);
+    }
+    tl__json_key(json, "recording");
+    tl__json_string(json, recording);
+}
+
+void tl__json_task(struct tl_json *json, const char *key, uint64_t task_id)
+{
+    char text[TL_TASK_BYTES];
+
+    tl__json_key(json, key);
+    tl__json_string(json, tl__task_text(text, task_id));
+}
