@@ -100,8 +100,12 @@ struct tl_crun {
     int disk_code; /* first error of the payload file; sticky */
     int journal_code;
     uint64_t bin_size, window_end, throttle_until_ns;
-    uint64_t room_bytes; /* that may be written before the disk is asked again */
-    uint64_t n_records;  /* handed to the writer so far */
+    uint64_t room_bytes;                    /* that may be written before the disk is asked again */
+    uint64_t n_records;                     /* handed to the writer so far */
+    uint64_t journaled;                     /* of them: in the journal */
+    uint64_t reserved_bytes, room_asked_at; /* held for the index; records at which the disk is looked at again */
+    int reserve_fd;                         /* a file without a name that holds them; -1: none */
+    bool index_full;                        /* the index of all records will not fit any more, and it was said */
     char disk_what[240];
     tl_au64 written_bytes;  /* writer: the writer; for the drain rate in messages */
     tl_au64 settled_bytes;  /* likewise: payloads that it is done with, those that are lost included */
@@ -247,6 +251,11 @@ void tl__late_shard(struct tl_shard *s, struct tl_crun *run);
 /* room.c: on the writer's thread. Whether `bytes` at `end - bytes` of the payload file leave room for what comes after.
  * If not, `why` says so. */
 bool tl__room_for(struct tl_crun *run, uint64_t bytes, uint64_t end, char *why, size_t size);
+/* `count` records came. Holds room for the index of all so far, once the disk is small enough for it to matter. False:
+ * there is none. */
+bool tl__room_for_index(struct tl_crun *run, uint32_t count);
+/* Gives back what is held: all of it before the index is written. */
+void tl__room_release(struct tl_crun *run);
 
 /* writer.c */
 void tl__writer_main(void *engine);

@@ -251,6 +251,30 @@ static int export_all(struct tl_engine *e, struct tl_crun *run, const uint64_t *
     return r != 0 ? r : tl__meta_write(run->dir, &ex->meta, reterr);
 }
 
+/* An artifact could not be written: where its records are, behind why. */
+static void tell_journal(const struct tl_crun *run, struct tl_error *reterr)
+{
+    struct tl_error why;
+
+    if (reterr == NULL)
+        return;
+    why = *reterr;
+    if (run->journaled == 0)
+        (void)tl__fail(reterr, why.code, "%s; nothing of the run is readable", why.msg);
+    else if (run->journaled < run->n_records)
+        (void)tl__fail(reterr, why.code,
+                       "%s; %llu of the %llu records that came are in %s, the others are lost: `tasklens recover %s`, "
+                       "with --out DIR where there is more room, makes them readable",
+                       why.msg, (unsigned long long)run->journaled, (unsigned long long)run->n_records, TL_JOURNAL_NAME,
+                       run->dir);
+    else
+        (void)tl__fail(
+            reterr, why.code,
+            "%s; all %llu records are in %s: `tasklens recover %s`, with --out DIR where there is more room, "
+            "makes them readable",
+            why.msg, (unsigned long long)run->journaled, TL_JOURNAL_NAME, run->dir);
+}
+
 int tl__engine_export(struct tl_engine *e, uint32_t epoch, const uint64_t *expected, struct tl_run_result *result,
                       struct tl_error *reterr)
 {
@@ -264,7 +288,10 @@ int tl__engine_export(struct tl_engine *e, uint32_t epoch, const uint64_t *expec
     memset(ex, 0, sizeof(*ex));
     meta_of(run, epoch, &ex->meta);
     bin_settle(run);
+    tl__room_release(run);
     r = export_all(e, run, expected, ex, result, &judged, reterr);
+    if (r != 0)
+        tell_journal(run, reterr);
     if (r == 0)
         (void)snprintf(result->artifacts, sizeof(result->artifacts), "%s", run->dir);
     tl__run_forget(e, run, r == 0);

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room on the disk. The payload file stops growing while there is still room for the journal and for the manifest, so
- * that a recording which filled the disk can be read.
+ * Room on the disk. The payload file stops growing while there is still room for the journal and for the artifacts of
+ * the records that came and of as many more as may come, so that a recording which filled the disk can be read. On a
+ * disk that is nearly full the room for those that came is held by a file without a name: nobody else takes it, and it
+ * is gone with the process.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
+#include "base/env.h"
 #include "collect/engine_impl.h"
 
 #include "base/format.h"
@@ -14,6 +21,13 @@
 #define KEPT_BYTES_MAX (UINT64_C(16) << 20)
 #define FULL_BYTES UINT64_C(100000) /* less is 0.0 MB */
 #define ASK_EVERY_BYTES (UINT64_C(32) << 20)
+
+/* Nobody knows how many records are still to come; a known graph was refused before its run if they do not fit. */
+#define FUTURE_PER_RECORD 2u
+#define INDEX_BYTES (TL_RECORD_DISK_BYTES / 2) /* a record in the artifacts; the rest of it is in the journal */
+#define ROOMY_BYTES (UINT64_C(256) << 20)      /* free beyond several times the need: nothing is held */
+#define HOLD_STEP_BYTES (UINT64_C(1) << 20)
+#define ASK_EVERY_RECORDS 16384u
 
 /* Free bytes where `path` lies, and the size of the whole. A file system that cannot tell has no end. */
 static void ask(const char *path, uint64_t *ret_free, uint64_t *ret_total)
@@ -33,6 +47,14 @@ static uint64_t kept_bytes(uint64_t total, uint64_t records)
     uint64_t share = total / 16;
 
     return (share < KEPT_BYTES_MAX ? share : KEPT_BYTES_MAX) + records * TL_RECORD_DISK_BYTES;
+}
+
+/* The same without what is held already. */
+static uint64_t kept_free(const struct tl_crun *run, uint64_t total)
+{
+    uint64_t kept = kept_bytes(total, run->n_records * (1 + FUTURE_PER_RECORD));
+
+    return kept > run->reserved_bytes ? kept - run->reserved_bytes : 0;
 }
 
 uint64_t tl__engine_room_bytes(const char *dir)
@@ -70,7 +92,7 @@ bool tl__room_for(struct tl_crun *run, uint64_t bytes, uint64_t end, char *why, 
         return false;
     }
     ask(run->dir, &free, &total);
-    kept = kept_bytes(total, run->n_records);
+    kept = kept_free(run, total);
     if (free != UINT64_MAX && (free < bytes || free - bytes < kept)) {
         if (free < FULL_BYTES)
             (void)snprintf(why, size, "the disk is full");
@@ -84,4 +106,65 @@ bool tl__room_for(struct tl_crun *run, uint64_t bytes, uint64_t end, char *why, 
     left = left < limit - end ? left : limit - end;
     run->room_bytes = left < ASK_EVERY_BYTES ? left : ASK_EVERY_BYTES;
     return true;
+}
+
+/* --- what is held ------------------------------------------------------------------------------------------------ */
+
+static int open_reserve(const char *dir)
+{
+    char path[sizeof(((struct tl_crun *)NULL)->dir) + 32];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "%s/.reserve-XXXXXX", dir);
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        (void)unlink(path);
+    return fd;
+}
+
+/* The disk's answer to so many bytes more: 0, or TL_ENOSPC. A file system that cannot hold anything is not asked. */
+static int hold(struct tl_crun *run, uint64_t bytes)
+{
+    if (run->reserve_fd < 0)
+        run->reserve_fd = open_reserve(run->dir);
+    if (run->reserve_fd < 0)
+        return 0;
+    if (fallocate(run->reserve_fd, 0, 0, (off_t)bytes) == 0) {
+        run->reserved_bytes = bytes;
+        return 0;
+    }
+    return errno == ENOSPC || errno == EDQUOT ? TL_ENOSPC : 0;
+}
+
+void tl__room_release(struct tl_crun *run)
+{
+    if (run->reserve_fd >= 0)
+        (void)close(run->reserve_fd);
+    run->reserve_fd = -1;
+    run->reserved_bytes = 0;
+}
+
+/* What was granted to payloads is used up by records too: they need room, and more of them will come. */
+static void charge(struct tl_crun *run, uint32_t count)
+{
+    uint64_t bytes = count * (uint64_t)(1 + FUTURE_PER_RECORD) * TL_RECORD_DISK_BYTES;
+
+    run->room_bytes = run->room_bytes > bytes ? run->room_bytes - bytes : 0;
+}
+
+bool tl__room_for_index(struct tl_crun *run, uint32_t count)
+{
+    uint64_t need = run->n_records * INDEX_BYTES + HOLD_STEP_BYTES / 4, free, total;
+
+    charge(run, count);
+    if (run->index_full || run->n_records < run->room_asked_at || need <= run->reserved_bytes)
+        return true;
+    ask(run->dir, &free, &total);
+    if (free == UINT64_MAX || free / 8 > need + ROOMY_BYTES / 8) {
+        run->room_asked_at = run->n_records + ASK_EVERY_RECORDS;
+        return true;
+    }
+    if (hold(run, need + HOLD_STEP_BYTES) == 0 || hold(run, need) == 0)
+        return true;
+    return false;
 }

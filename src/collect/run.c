@@ -109,6 +109,9 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
     run->journal = NULL;
     run->disk_code = run->journal_code = 0;
     run->bin_size = run->window_end = run->throttle_until_ns = run->room_bytes = run->n_records = 0;
+    run->journaled = run->reserved_bytes = run->room_asked_at = 0;
+    run->reserve_fd = -1;
+    run->index_full = false;
     run->disk_what[0] = '\0';
     tl_store_rlx(&run->written_bytes, 0); /* relaxed, these six: E1 publishes them */
     tl_store_rlx(&run->settled_bytes, 0);
@@ -215,6 +218,7 @@ void tl__run_forget(struct tl_engine *e, struct tl_crun *run, bool remove_journa
         (void)close(run->bin_fd);
     run->journal = NULL;
     run->bin_fd = -1;
+    tl__room_release(run);
     tl__slabs_give_back(e, run);
     tl_store_rel(&run->epoch, 0u); /* E1: nothing of it is used any more */
 }

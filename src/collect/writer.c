@@ -190,12 +190,33 @@ static void payloads_write(struct tl_batch *batch)
     extent_flush(batch, &x);
 }
 
+/* The disk may not hold the index: payloads end, the journal gets the room that was held, and the user knows. */
+static void index_full(struct tl_crun *run)
+{
+    tl__room_release(run);
+    run->index_full = true;
+    tl_log_error("%s: the disk has no room that is sure for the index of more than %llu records: payloads end here, "
+                 "records go on into %s; should the index not fit, `tasklens recover` makes it with --out on a larger "
+                 "disk",
+                 run->dir, (unsigned long long)run->n_records, TL_JOURNAL_NAME);
+    if (run->disk_code == 0) {
+        run->disk_code = TL_ENOSPC;
+        (void)snprintf(run->disk_what, sizeof(run->disk_what), "the disk is full");
+    }
+}
+
 /* --- the journal --------------------------------------------------------------------------------------------- */
 
 static void journal_append(struct tl_crun *run, const struct tl_journal_block *block)
 {
     int r = run->journal_code != 0 ? 0 : tl__journal_append(run->journal, block);
 
+    if (r == TL_ENOSPC && run->reserved_bytes != 0) {
+        index_full(run);
+        r = tl__journal_append(run->journal, block);
+    }
+    if (run->journal_code == 0 && r == 0)
+        run->journaled += block->count;
     if (r == 0)
         return;
     run->journal_code = r;
@@ -239,6 +260,8 @@ static void job_do(struct tl_batch *batch)
     bool end = batch->end, ring = batch->has_payload;
 
     run->n_records += batch->count;
+    if (!tl__room_for_index(run, batch->count))
+        index_full(run);
     if (batch->count > 0 && lane->spec->has_arena && lane->spec->eager_bin(run->levels[lane->spec->stream]))
         bin_open(run);
     if (batch->has_payload)

@@ -333,6 +333,45 @@ static void ended_before_the_file_is_too_long(void **state)
     assert_true(bytes <= 24u << 20 && bytes > 20u << 20);
 }
 
+/* Far more records than payload: payloads end so early that the index of the whole run fits. */
+static void payloads_end_while_the_index_of_the_whole_run_fits(void **state)
+{
+    (void)state;
+    assert_int_equal(in_a_small_disk("64m", "run vector_add --set elements=1638400 --set tiles=16384 --dump-args 2 "
+                                            "--out r"),
+                     4);
+    assert_non_null(strstr(output, "  recorded   81920 records, "));
+    assert_null(strstr(output, "nothing lost"));
+    assert_non_null(strstr(message, "the disk is nearly full"));
+    assert_int_equal(
+        shell("test ! -e kept/r/run.journal && test -z \"$(find kept -name '*.tmp' -o -name '.reserve*')\""), 0);
+    expect(4, "dump --verify kept/r");
+    assert_non_null(strstr(output, ": INCOMPLETE: 81920 records, "));
+    assert_non_null(strstr(output, "; 0 faults"));
+}
+
+/* So many records that no index of them fits: all of them are in the journal, the words say where, and on a larger disk
+ * they are readable. */
+static void records_without_room_for_their_index_are_kept(void **state)
+{
+    (void)state;
+    assert_int_equal(in_a_small_disk("16m", "run vector_add --set elements=1638400 --set tiles=16384 --dump-args 2 "
+                                            "--out r"),
+                     4);
+    assert_non_null(strstr(output, "  recorded   81920 records, "));
+    assert_null(strstr(output, "nothing lost"));
+    assert_non_null(strstr(message, "records go on into run.journal"));
+    assert_non_null(strstr(message,
+                           "args_dump.json: cannot write: no space left; all 81920 records are in run.journal: "
+                           "`tasklens recover r`, with --out DIR where there is more room, makes them "
+                           "readable\n"));
+    tasklens("recover kept/r");
+    assert_in_range(exit_code, 0, 4);
+    assert_non_null(strstr(output, "81920 records in "));
+    expect(4, "dump --verify kept/r");
+    assert_non_null(strstr(output, ": INCOMPLETE: 81920 records, "));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +380,8 @@ int main(void)
         cmocka_unit_test(a_line_that_shows_how_far_it_is),
         cmocka_unit_test(no_line_in_a_file),
         cmocka_unit_test(refused_before_the_run),
+        cmocka_unit_test(payloads_end_while_the_index_of_the_whole_run_fits),
+        cmocka_unit_test(records_without_room_for_their_index_are_kept),
         cmocka_unit_test(ended_before_the_disk_is_full),
         cmocka_unit_test(ended_before_the_file_is_too_long),
     };

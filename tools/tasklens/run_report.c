@@ -108,7 +108,7 @@ static void print_recording(const struct tl_run_session *s, const char *dir, con
     label(s, "recorded");
     printf("%" PRIu64 " record%s, %s of payload%s\n", r->records_collected, r->records_collected == 1 ? "" : "s",
            amount(r->payload_bytes, text, sizeof(text)),
-           lost == 0 && r->payloads_truncated == 0 ? ", nothing lost" : "");
+           lost == 0 && r->payloads_truncated == 0 && r->record_code == 0 ? ", nothing lost" : "");
     print_losses(s, r);
     print_truncated(s, dir, r);
 }
