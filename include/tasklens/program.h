@@ -57,6 +57,17 @@ void *tl_data_expected(struct tl_data *d, const char *name);
 float tl_data_random(struct tl_data *d);
 uint64_t tl_data_random_u64(struct tl_data *d);
 
+/*
+ * How far one output may be from its golden: per element, relative * (|expected| + the magnitude of its row) + absolute,
+ * and the rounding of its dtype (docs/guide.md has the whole rule). All 0: the defaults of the dtype.
+ */
+struct tl_tolerance {
+    const char *output;  /* a tensor of prepare(); of one that is named here integers need not be exact either */
+    float relative;      /* 0: what the dtype and `reduction` allow */
+    float absolute;      /* in units of the values */
+    uint32_t reduction;  /* terms that are summed up in one element; 0: 1,024 */
+};
+
 struct tl_program {
     uint32_t struct_size;      /* sizeof(struct tl_program) when compiled */
     uint32_t api_version;      /* TL_PROGRAM_API */
@@ -68,7 +79,9 @@ struct tl_program {
     const struct tl_param *params;
     const struct tl_case *cases;
     uint32_t n_cases;          /* 0: one case "default" */
-    float tolerance;           /* relative and absolute for float32; 0 takes the dtype's default */
+    float tolerance;           /* `relative` of every output of a float dtype; 0: the defaults */
+    const struct tl_tolerance *tolerances; /* of single outputs, before `tolerance` */
+    uint32_t n_tolerances;
     /* Depends on its arguments alone: host_build_graph starts an equal run from what the last one built. */
     void (*orchestrate)(struct tl_orch *o, const struct tl_program_args *in);
     int (*prepare)(struct tl_data *d);  /* declares and fills the tensors; 0 or a negative code */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "artifact/dfx_verdict.h"
 #include "artifact/file_out.h"
 #include "artifact/json_file.h"
 #include "base/error.h"
@@ -125,7 +126,8 @@ static void put_stream(struct tl_json *j, const struct tl_meta_stream *stream)
 
 static int check(const struct tl_meta *meta)
 {
-    if (meta->stream_count > TL_META_MAX_STREAMS || meta->truncated_listed > TL_META_MAX_TRUNCATED)
+    if (meta->stream_count > TL_META_MAX_STREAMS || meta->truncated_listed > TL_META_MAX_TRUNCATED ||
+        meta->verdict_count > TL_META_MAX_VERDICTS)
         return TL_EINVAL;
     for (unsigned s = 0; s < meta->stream_count; s++)
         for (unsigned i = 0; i < TL_META_MAX_LOSSES; i++)
@@ -161,6 +163,11 @@ int tl__meta_write(const char *dir, const struct tl_meta *meta, struct tl_error 
         put_fields(j, tensor_fields, COUNT_OF(tensor_fields), &meta->truncated[i]);
         tl__json_object_end(j);
     }
+    tl__json_array_end(j);
+    tl__json_key(j, "verdicts");
+    tl__json_array_begin(j, TL_JSON_BLOCK);
+    for (unsigned i = 0; i < meta->verdict_count; i++)
+        tl__verdict_put(j, &meta->verdicts[i]);
     tl__json_array_end(j);
     tl__json_object_end(j);
     tl__json_newline(j);
@@ -349,6 +356,10 @@ static int on_value(void *ctx, struct tl_tape *t)
         code = find_list(t, "truncated", TL_META_MAX_TRUNCATED, &at, &meta->truncated_listed);
     for (uint32_t i = 0; code == 0 && i < meta->truncated_listed; i++, at = t->tokens[at].next)
         code = take_fields(t, "truncated", tensor_fields, COUNT_OF(tensor_fields), at, &meta->truncated[i]);
+    if (code == 0)
+        code = find_list(t, "verdicts", TL_META_MAX_VERDICTS, &at, &meta->verdict_count);
+    for (uint32_t i = 0; code == 0 && i < meta->verdict_count; i++, at = t->tokens[at].next)
+        code = tl__verdict_take(t, at, &meta->verdicts[i]);
     return code;
 }
 

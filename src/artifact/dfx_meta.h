@@ -9,13 +9,17 @@
 #include <stdint.h>
 
 #include <tasklens/error.h>
+#include <tasklens/tensor.h>
 
 #define TL_META_NAME "dfx_meta.json"
 #define TL_META_VERSION 1
 #define TL_META_RECOVERED "recovered" /* a status */
+#define TL_META_DIFFERS "differs"     /* a status: the run ended well, and a result differs from its golden */
 #define TL_META_MAX_STREAMS 8
 #define TL_META_MAX_LOSSES 8
 #define TL_META_MAX_TRUNCATED 16
+#define TL_META_MAX_VERDICTS 32 /* as many as a program has tensors */
+#define TL_META_MAX_FIRST 8
 
 struct tl_meta_loss {
     char cause[24]; /* "host_dead", "disk", ...; "" ends the list */
@@ -38,6 +42,18 @@ struct tl_meta_tensor { /* a payload that was cut */
     uint64_t bytes, kept_bytes; /* of the whole tensor; in args.bin */
 };
 
+enum tl_verdict { TL_VERDICT_AGREES, TL_VERDICT_DIFFERS, TL_VERDICT_NOT_CHECKED, TL_VERDICTS };
+
+struct tl_meta_verdict { /* an output against its golden */
+    char output[64], dtype[16], rule[160];
+    uint64_t elements, differing;
+    uint32_t verdict; /* enum tl_verdict */
+    uint32_t rank, first_count;
+    uint32_t first[TL_META_MAX_FIRST][TL_MAX_DIMS]; /* indices of the first that differ */
+    uint32_t worst[TL_MAX_DIMS];                    /* index of the element that is farthest off */
+    double worst_got, worst_want, worst_allowed;
+};
+
 struct tl_meta {
     char program[128], case_name[64], platform[16], runtime[32];
     char program_hash[24]; /* "xxh3:<16 hex>"; "" if not known */
@@ -54,10 +70,11 @@ struct tl_meta {
     uint64_t clock_error_ns;                 /* how far either pair may be off */
     uint64_t tasks;                          /* retired */
     uint64_t unrecorded_bytes;               /* after a recovery: of payload, whose records had not reached the host */
-    uint32_t stream_count, truncated_listed;
+    uint32_t stream_count, truncated_listed, verdict_count, verdicts_reserved;
     uint64_t truncated_total; /* tensors that were cut; the first 16 are listed */
     struct tl_meta_stream streams[TL_META_MAX_STREAMS];
     struct tl_meta_tensor truncated[TL_META_MAX_TRUNCATED];
+    struct tl_meta_verdict verdicts[TL_META_MAX_VERDICTS];
 };
 
 /* Writes DIR/dfx_meta.json by rename. TL_EIO, TL_ENOSPC, TL_ENOMEM, TL_EINVAL (a count beyond its table). */

@@ -326,13 +326,14 @@ static void expect_golden(const struct chip *c)
 
     for (uint32_t i = 0; i < tl__data_count(c->data); i++) {
         const void *want = tl__data_expected_of(c->data, i);
+        const struct tl_tolerance tolerance = tl__tolerance_of(c->program, tensors[i].name);
         struct tl_comparison cmp;
 
         if (tensors[i].role == TL_IN || want == NULL)
             continue;
-        assert_int_equal(tl__compare(tensors[i].dtype, tensors[i].rank, tensors[i].shape, tensors[i].data, want,
-                                     (double)c->program->tolerance, &cmp),
-                         0);
+        assert_int_equal(
+            tl__compare(tensors[i].dtype, tensors[i].rank, tensors[i].shape, tensors[i].data, want, &tolerance, &cmp),
+            0);
         assert_int_equal(cmp.bad, 0);
         checked++;
     }

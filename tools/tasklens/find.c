@@ -317,6 +317,17 @@ struct tl_meta *tl__found_meta(const struct tl_found *found)
     return read_meta(found, &error);
 }
 
+static void mention_differing(const char *command, const char *path, const struct tl_meta *meta)
+{
+    for (uint32_t i = 0; i < meta->verdict_count; i++) {
+        const struct tl_meta_verdict *v = &meta->verdicts[i];
+
+        if (v->verdict == TL_VERDICT_DIFFERS)
+            tl__cmd_note(command, "%s is of a run whose results differ from the golden: %s, %llu of %llu elements",
+                         path, v->output, (unsigned long long)v->differing, (unsigned long long)v->elements);
+    }
+}
+
 void tl__found_mention_end(const char *command, const struct tl_found *found)
 {
     struct tl_error error;
@@ -327,6 +338,8 @@ void tl__found_mention_end(const char *command, const struct tl_found *found)
     if (meta != NULL && strcmp(meta->status, TL_META_RECOVERED) == 0)
         tl__cmd_note(command, "%s is of a run that was cut short: it holds what had reached the host until then",
                      found->path);
+    else if (meta != NULL && strcmp(meta->status, TL_META_DIFFERS) == 0)
+        mention_differing(command, found->path, meta);
     else if (meta != NULL && meta->status[0] != '\0' && strcmp(meta->status, "ok") != 0)
         tl__cmd_note(command, "%s is of a run that failed: %s (%s)", found->path, error_text(meta->status),
                      meta->status);

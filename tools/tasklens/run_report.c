@@ -2,7 +2,6 @@
 #include "run_report.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "base/format.h"
 #include "base/safe_text.h"
 #include "base/task_id.h"
-#include "host/compare.h"
+#include "run_verdict.h"
 #include "viewers.h"
 
 /* Begins a line: a name in a column that is as wide as the widest output's. */
@@ -113,60 +112,6 @@ static void print_recording(const struct tl_run_session *s, const char *dir, con
     print_truncated(s, dir, r);
 }
 
-/* ---- Outputs ---- */
-
-/* A NaN's sign says nothing. */
-static void print_value(const char *before, double value)
-{
-    if (isnan(value))
-        printf("%snan", before);
-    else
-        printf("%s%.9g", before, value);
-}
-
-static void print_difference(const struct tl_host_tensor *t, const struct tl_comparison *c)
-{
-    printf("%" PRIu64 " of %" PRIu64 " %s differ from the golden, first at [", c->bad, c->count,
-           tl_dtype_name(t->dtype));
-    for (unsigned d = 0; d < t->rank; d++)
-        printf("%s%u", d > 0 ? ", " : "", c->index[d]);
-    print_value("]: ", c->first_got);
-    print_value(" instead of ", c->first_want);
-    printf("; worst difference %.3g\n", c->worst);
-}
-
-/* One line an output; notes whether one differs. */
-static void check_outputs(struct tl_run_session *s)
-{
-    const struct tl_host_tensor *tensors = tl__data_tensors(s->data);
-
-    for (uint32_t i = 0; i < tl__data_count(s->data); i++) {
-        const struct tl_host_tensor *t = &tensors[i];
-        const void *want = tl__data_expected_of(s->data, i);
-        struct tl_comparison c;
-
-        if (t->role == TL_IN)
-            continue;
-        label(s, t->name);
-        if (want == NULL) {
-            printf("not checked: %s\n", s->has_golden ? "the golden says nothing of it" : "the program has no golden");
-            continue;
-        }
-        /* The program's tolerance is for float32; narrower floats have their own. */
-        (void)tl__compare(t->dtype, t->rank, t->shape, t->data, want,
-                          t->dtype == TL_FLOAT32 ? (double)s->program->tolerance : 0.0, &c);
-        if (c.bad != 0) {
-            s->differs = true;
-            print_difference(t, &c);
-            continue;
-        }
-        printf("%" PRIu64 " %s agree with the golden", c.count, tl_dtype_name(t->dtype));
-        if (c.tolerance > 0)
-            printf(", worst difference %.3g (tolerance %g)", c.worst, c.tolerance);
-        printf("\n");
-    }
-}
-
 /* ---- The whole ---- */
 
 void tl__report_head(const struct tl_run_session *s)
@@ -183,6 +128,7 @@ void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, 
 {
     locale_t before = tl__plain_begin(); /* the program may have set one */
     char text[32];
+    bool recorded;
 
     if (s->heading[0] != '\0')
         printf("%s\n", s->heading);
@@ -193,9 +139,10 @@ void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, 
     if (result->parked_ns > 0)
         printf(", of which %s waiting for the recording", duration(result->parked_ns, text, sizeof(text)));
     printf("\n");
+    recorded = s->o.recording && result->artifacts[0] != '\0'; /* else it lies outside the window */
     if (result->run_code == 0)
-        check_outputs(s);
-    if (s->o.recording && result->artifacts[0] != '\0') /* else it lies outside the window */
+        tl__verdicts(s, recorded ? dir : NULL, label);
+    if (recorded)
         print_recording(s, dir, result);
     if (result->artifacts[0] != '\0')
         s->viewers |= tl__viewers_of(dir);
