@@ -8,19 +8,8 @@
 #include "analysis/deps_list.h"
 #include "analysis/deps_path.h"
 #include "analysis/deps_show.h"
+#include "analysis/json_head.h"
 #include "base/number.h"
-
-/* The two forms in which a task is named everywhere: the id and ring and number. */
-static void json_task_id(struct tl_json *json, const char *key, const char *short_key, uint64_t task_id)
-{
-    char text[2 * TL_NUMBER_BYTES];
-
-    (void)snprintf(text, sizeof(text), "r%" PRIu64 "t%" PRIu64, task_id >> 32, task_id & UINT32_MAX);
-    tl__json_key(json, key);
-    tl__json_hex_string(json, task_id, 16);
-    tl__json_key(json, short_key);
-    tl__json_string(json, text);
-}
 
 void tl__deps_json_kernels(struct tl_json *json, const struct tl_deps_subject *s, const int32_t kernel_ids[3])
 {
@@ -38,7 +27,7 @@ void tl__deps_json_kernels(struct tl_json *json, const struct tl_deps_subject *s
 
 void tl__deps_json_task(struct tl_json *json, const struct tl_deps_subject *s, uint32_t task)
 {
-    json_task_id(json, "task_id", "task", s->deps->tasks[task].task_id);
+    tl__json_task(json, "task", s->deps->tasks[task].task_id);
     tl__deps_json_kernels(json, s, s->deps->tasks[task].kernel_ids);
 }
 
@@ -100,8 +89,8 @@ static void json_flags(struct tl_json *json, uint8_t flags)
 
 static void json_edge_members(struct tl_json *json, const struct tl_deps_subject *s, const struct tl_deps_edge *edge)
 {
-    json_task_id(json, "pred_id", "pred", edge->pred);
-    json_task_id(json, "succ_id", "succ", edge->succ);
+    tl__json_task(json, "pred", edge->pred);
+    tl__json_task(json, "succ", edge->succ);
     tl__json_key(json, "arg");
     tl__json_i64(json, edge->arg);
     tl__json_key(json, "source");
@@ -140,12 +129,6 @@ static void json_count(struct tl_json *json, const char *key, uint64_t value)
     tl__json_u64(json, value);
 }
 
-static void json_dir(struct tl_json *json, const struct tl_deps_subject *s)
-{
-    tl__json_key(json, "dir");
-    tl__json_string(json, s->dir);
-}
-
 /* ---- one task ---- */
 
 static void json_arg(struct tl_json *json, const struct tl_deps_subject *s, const struct tl_deps_arg *arg)
@@ -176,6 +159,48 @@ static void json_task_members(struct tl_json *json, const struct tl_deps_subject
     json_count(json, "consumers", s->graph->consumers[task]);
 }
 
+static void json_args(struct tl_json *json, const struct tl_deps_subject *s, const struct tl_deps_task *t,
+                      enum tl_json_style style)
+{
+    tl__json_key(json, "args");
+    tl__json_array_begin(json, style);
+    for (uint32_t i = 0; i < t->n_args; i++) {
+        tl__json_object_begin(json, TL_JSON_LINE);
+        json_arg(json, s, &s->deps->args[t->first_arg + i]);
+        tl__json_object_end(json);
+    }
+    tl__json_array_end(json);
+}
+
+/* All edges of an array of the file. */
+static void json_all(struct tl_json *json, const struct tl_deps_subject *s, const char *key,
+                     const struct tl_deps_edge *edges, uint64_t count)
+{
+    tl__json_key(json, key);
+    tl__json_array_begin(json, TL_JSON_BLOCK);
+    for (uint64_t i = 0; i < count; i++) {
+        tl__json_object_begin(json, TL_JSON_LINE);
+        json_edge_members(json, s, &edges[i]);
+        tl__json_object_end(json);
+    }
+    tl__json_array_end(json);
+}
+
+void tl__deps_json_graph(struct tl_json *json, const struct tl_deps_subject *s)
+{
+    tl__json_key(json, "tasks");
+    tl__json_array_begin(json, TL_JSON_BLOCK);
+    for (uint32_t i = 0; i < s->graph->tasks; i++) {
+        tl__json_object_begin(json, TL_JSON_LINE);
+        json_task_members(json, s, i);
+        json_args(json, s, &s->deps->tasks[i], TL_JSON_LINE);
+        tl__json_object_end(json);
+    }
+    tl__json_array_end(json);
+    json_all(json, s, "edges", s->deps->edges, s->deps->n_edges);
+    json_all(json, s, "skipped", s->deps->filtered, s->deps->n_filtered);
+}
+
 /* An array of the list's edges under `key`; the list ends. */
 static void json_edges(struct tl_json *json, const struct tl_deps_subject *s, const char *key,
                        struct tl_deps_edge_list *list)
@@ -199,16 +224,9 @@ int tl__deps_task_json(struct tl_json *json, const struct tl_deps_subject *s, ui
     int code;
 
     tl__json_object_begin(json, TL_JSON_BLOCK);
-    json_dir(json, s);
+    tl__json_head(json, "deps", "task", s->dir);
     json_task_members(json, s, task);
-    tl__json_key(json, "args");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
-    for (uint32_t i = 0; i < t->n_args; i++) {
-        tl__json_object_begin(json, TL_JSON_LINE);
-        json_arg(json, s, &s->deps->args[t->first_arg + i]);
-        tl__json_object_end(json);
-    }
-    tl__json_array_end(json);
+    json_args(json, s, t, TL_JSON_BLOCK);
     code = tl__deps_edges_of(s, task, true, filter, &list);
     if (code == 0)
         json_edges(json, s, "fed_by", &list);
@@ -256,7 +274,7 @@ int tl__deps_tree_json(struct tl_json *json, const struct tl_deps_subject *s, ui
     int code = 0;
 
     tl__json_object_begin(json, TL_JSON_BLOCK);
-    json_dir(json, s);
+    tl__json_head(json, "deps", "tree", s->dir);
     tl__deps_json_task(json, s, task);
     if (up > 0)
         code = json_reach(json, s, task, true, up);
@@ -275,9 +293,9 @@ int tl__deps_path_json(struct tl_json *json, const struct tl_deps_subject *s, ui
     if (code < 0)
         return code;
     tl__json_object_begin(json, TL_JSON_BLOCK);
-    json_dir(json, s);
-    json_task_id(json, "from_id", "from", s->deps->tasks[from].task_id);
-    json_task_id(json, "to_id", "to", s->deps->tasks[to].task_id);
+    tl__json_head(json, "deps", "path", s->dir);
+    tl__json_task(json, "from", s->deps->tasks[from].task_id);
+    tl__json_task(json, "to", s->deps->tasks[to].task_id);
     tl__json_key(json, "found");
     tl__json_bool(json, path.found);
     tl__json_key(json, "edges");
@@ -294,6 +312,30 @@ int tl__deps_path_json(struct tl_json *json, const struct tl_deps_subject *s, ui
     return 0;
 }
 
+static void json_list_row(struct tl_json *json, const struct tl_deps_subject *s, const struct tl_deps_list_row *row)
+{
+    tl__json_object_begin(json, TL_JSON_LINE);
+    json_task_members(json, s, row->task);
+    if (row->arg != NULL)
+        json_arg(json, s, row->arg);
+    tl__json_object_end(json);
+}
+
+int tl__deps_list_jsonl(struct tl_json *json, const struct tl_deps_subject *s, const struct tl_deps_filter *filter)
+{
+    struct tl_deps_list list;
+    int code = tl__deps_list(s, filter, &list);
+
+    if (code < 0)
+        return code;
+    for (uint64_t i = 0; i < list.count; i++) {
+        json_list_row(json, s, &list.rows[i]);
+        tl__json_newline(json);
+    }
+    tl__deps_list_fini(&list);
+    return 0;
+}
+
 int tl__deps_list_json(struct tl_json *json, const struct tl_deps_subject *s, const struct tl_deps_filter *filter)
 {
     struct tl_deps_list list;
@@ -302,18 +344,13 @@ int tl__deps_list_json(struct tl_json *json, const struct tl_deps_subject *s, co
     if (code < 0)
         return code;
     tl__json_object_begin(json, TL_JSON_BLOCK);
-    json_dir(json, s);
-    json_count(json, "tasks", s->graph->tasks);
+    tl__json_head(json, "deps", "list", s->dir);
+    json_count(json, "task_count", s->graph->tasks);
     json_count(json, "shown", list.tasks);
-    tl__json_key(json, "list");
+    tl__json_key(json, "tasks");
     tl__json_array_begin(json, TL_JSON_BLOCK);
-    for (uint64_t i = 0; i < list.count; i++) {
-        tl__json_object_begin(json, TL_JSON_LINE);
-        json_task_members(json, s, list.rows[i].task);
-        if (list.rows[i].arg != NULL)
-            json_arg(json, s, list.rows[i].arg);
-        tl__json_object_end(json);
-    }
+    for (uint64_t i = 0; i < list.count; i++)
+        json_list_row(json, s, &list.rows[i]);
     tl__json_array_end(json);
     tl__json_object_end(json);
     tl__json_newline(json);

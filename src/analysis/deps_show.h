@@ -96,10 +96,14 @@ int tl__deps_path_json(struct tl_json *json, const struct tl_deps_subject *s, ui
 /* The tasks that pass, in order of submission; with a buffer, what each does with it. */
 int tl__deps_list_text(struct tl_page *out, const struct tl_deps_subject *s, const struct tl_deps_filter *filter);
 int tl__deps_list_json(struct tl_json *json, const struct tl_deps_subject *s, const struct tl_deps_filter *filter);
+/* Its tasks alone, a line each. */
+int tl__deps_list_jsonl(struct tl_json *json, const struct tl_deps_subject *s, const struct tl_deps_filter *filter);
 
 /* ---- parts of JSON ---- */
 
-/* task_id, task, kernels: the members that name a task in an open object. */
+/* task, kernel_ids, kernels: the members that name a task in an open object. */
+/* "tasks", "edges" and "skipped": all of the graph. */
+void tl__deps_json_graph(struct tl_json *json, const struct tl_deps_subject *s);
 void tl__deps_json_task(struct tl_json *json, const struct tl_deps_subject *s, uint32_t task);
 /* kernel_ids, and kernels: their names, null where there is none. */
 void tl__deps_json_kernels(struct tl_json *json, const struct tl_deps_subject *s, const int32_t kernel_ids[3]);

@@ -3,6 +3,7 @@
 
 #include "analysis/deps_show.h"
 #include "analysis/deps_totals.h"
+#include "analysis/json_head.h"
 
 struct member {
     const char *key;
@@ -35,7 +36,7 @@ static void json_edges(struct tl_json *json, const struct tl_deps_graph *g, cons
         {"loose", g->loose},
     };
 
-    tl__json_key(json, "edges");
+    tl__json_key(json, "edge_counts");
     tl__json_object_begin(json, TL_JSON_LINE);
     json_members(json, members, sizeof(members) / sizeof(members[0]));
     tl__json_object_end(json);
@@ -92,9 +93,8 @@ int tl__deps_summary_json(struct tl_json *json, const struct tl_deps_subject *s)
 
     tl__deps_totals(g, &t);
     tl__json_object_begin(json, TL_JSON_BLOCK);
-    tl__json_key(json, "dir");
-    tl__json_string(json, s->dir);
-    json_members(json, (const struct member[]){{"tasks", g->tasks}, {"tensors", s->deps->n_tensors}}, 2);
+    tl__json_head(json, "deps", "graph", s->dir);
+    json_members(json, (const struct member[]){{"task_count", g->tasks}, {"tensor_count", s->deps->n_tensors}}, 2);
     json_edges(json, g, &t);
     tl__json_key(json, "filtered_edges");
     if (s->deps->has_filtered)
@@ -106,6 +106,7 @@ int tl__deps_summary_json(struct tl_json *json, const struct tl_deps_subject *s)
     json_tasks(json, s, "cycle", g->cycle, g->cycle_tasks);
     json_tasks(json, s, "most_producers", t.most_fed, t.n_fed);
     json_tasks(json, s, "most_consumers", t.most_feeding, t.n_feeding);
+    tl__deps_json_graph(json, s);
     tl__json_object_end(json);
     tl__json_newline(json);
     return code;

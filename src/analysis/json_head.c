@@ -5,7 +5,7 @@
 
 #include "base/task_id.h"
 
-void tl__json_head(struct tl_json *json, const char *command, const char *mode, const char *recording)
+void tl__json_head(struct tl_json *json, const char *command, const char *view, const char *recording)
 {
     char schema[60];
 
@@ -14,9 +14,9 @@ void tl__json_head(struct tl_json *json, const char *command, const char *mode, 
     tl__json_string(json, schema);
     tl__json_key(json, "version");
     tl__json_u64(json, TL_JSON_VERSION);
-    if (mode != NULL) {
-        tl__json_key(json, "mode");
-        tl__json_string(json, mode);
+    if (view != NULL) {
+        tl__json_key(json, "view");
+        tl__json_string(json, view);
     }
     tl__json_key(json, "recording");
     tl__json_string(json, recording);

@@ -7,9 +7,9 @@
 
 #define TL_JSON_VERSION 1 /* of all answers; it grows when a member changes its meaning or goes */
 
-/* "schema": "tasklens.<command>", "version", "mode" (NULL: the command has one only), "recording": its directory. The
+/* "schema": "tasklens.<command>", "version", "view" (NULL: the command has one only), "recording": its directory. The
  * object has begun. */
-void tl__json_head(struct tl_json *json, const char *command, const char *mode, const char *recording);
+void tl__json_head(struct tl_json *json, const char *command, const char *view, const char *recording);
 /* "key": "r1t3". */
 void tl__json_task(struct tl_json *json, const char *key, uint64_t task_id);
 

@@ -2,9 +2,9 @@
 /* The critical paths for machines: all steps. */
 #include <string.h>
 
+#include "analysis/json_head.h"
 #include "analysis/path_show.h"
 #include "base/env.h"
-#include "base/task_id.h"
 
 struct writer {
     struct tl_json *json;
@@ -24,17 +24,6 @@ static void put_u64(struct writer *w, const char *key, uint64_t value)
 {
     tl__json_key(w->json, key);
     tl__json_u64(w->json, value);
-}
-
-static void put_task(struct writer *w, uint64_t task_id)
-{
-    char name[TL_TASK_BYTES];
-
-    tl__json_key(w->json, "task_id");
-    tl__json_u64_string(w->json, task_id);
-    (void)tl__task_text(name, task_id);
-    tl__json_key(w->json, "task");
-    tl__json_string(w->json, name);
 }
 
 static int put_kernels(struct writer *w, bool observed)
@@ -71,7 +60,7 @@ static void put_static_step(struct writer *w, uint32_t t)
     struct tl_path_kernel kernel = tl__path_kernel_of_task(w->run, t);
 
     tl__json_object_begin(w->json, TL_JSON_LINE);
-    put_task(w, g->tasks[t].task_id);
+    tl__json_task(w->json, "task", g->tasks[t].task_id);
     tl__put_path_kernel(&w->scratch, w->run, &kernel, true);
     put_scratch(w, "kernel");
     put_u64(w, "slices", g->slice_first[t + 1] - g->slice_first[t]);
@@ -90,7 +79,7 @@ static void put_observed_step(struct writer *w, uint32_t i)
     struct tl_path_kernel kernel = tl__path_kernel_of_slice(w->run, step->slice);
 
     tl__json_object_begin(w->json, TL_JSON_LINE);
-    put_task(w, w->run->graph.tasks[s->task].task_id);
+    tl__json_task(w->json, "task", w->run->graph.tasks[s->task].task_id);
     tl__put_path_kernel(&w->scratch, w->run, &kernel, true);
     put_scratch(w, "kernel");
     tl__put_path_core(&w->scratch, w->run, step->slice);
@@ -165,8 +154,7 @@ int tl__path_json(struct tl_json *json, const struct tl_path_run *run, const cha
 
     tl__page_init(&w.scratch, NULL, NULL);
     tl__json_object_begin(json, TL_JSON_BLOCK);
-    tl__json_key(json, "dir");
-    tl__json_string(json, dir);
+    tl__json_head(json, "critical-path", NULL, dir);
     put_u64(&w, "level", run->join->lane->level);
     put_u64(&w, "wall_ns", run->graph.end_ns - run->graph.begin_ns);
     put_u64(&w, "work_ns", run->work_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <tasklens/kernel.h>
 
+#include "analysis/json_head.h"
 #include "analysis/pmu_view.h"
 
 static const char *const text_keys[] = {
@@ -74,8 +75,7 @@ void tl__pmu_json(struct tl_json *json, const struct tl_pmu_view *view, int colu
     const struct tl_pmu_meta *meta = view->meta;
 
     tl__json_object_begin(json, TL_JSON_BLOCK);
-    tl__json_key(json, "dir");
-    tl__json_string(json, view->dir);
+    tl__json_head(json, "pmu", NULL, view->dir);
     tl__json_key(json, "event_type");
     tl__json_u64(json, view->pmu->event_type);
     tl__json_key(json, "event_name");

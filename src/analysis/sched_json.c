@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <tasklens/kernel.h>
 
+#include "analysis/json_head.h"
 #include "analysis/path_show.h"
 #include "analysis/sched.h"
 
@@ -132,7 +133,7 @@ static void put_loop(struct tl_json *json, const struct tl_sched_loop *l)
         tl__json_key(json, tl__phase_name(kind));
         tl__json_object_begin(json, TL_JSON_LINE);
         put_u64(json, "count", l->kind_count[kind]);
-        put_u64(json, "ns", l->kind_ns[kind]);
+        put_u64(json, "total_ns", l->kind_ns[kind]);
         tl__json_object_end(json);
     }
     tl__json_object_end(json);
@@ -177,8 +178,7 @@ static void put_path(struct tl_json *json, const struct tl_sched *s)
 void tl__sched_json(struct tl_json *json, const struct tl_sched *sched, const char *dir)
 {
     tl__json_object_begin(json, TL_JSON_BLOCK);
-    tl__json_key(json, "dir");
-    tl__json_string(json, dir);
+    tl__json_head(json, "sched", NULL, dir);
     put_u64(json, "level", sched->join->lane->level);
     put_u64(json, "wall_ns", sched->wall_ns);
     put_u64(json, "slices", sched->join->n_ran);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/json_head.h"
 #include "analysis/scope_view.h"
 
 static const char *const keys[TL_RING_RESOURCES] = {
@@ -111,7 +112,7 @@ void tl__scope_json(struct tl_json *j, const struct tl_scope_view *view)
     const struct tl_scope_usage *u = view->usage;
 
     tl__json_object_begin(j, TL_JSON_BLOCK);
-    put_text(j, "dir", view->dir);
+    tl__json_head(j, "scope", NULL, view->dir);
     tl__json_key(j, "fatal");
     tl__json_bool(j, u->stats->fatal);
     tl__json_key(j, "whole");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/json_head.h"
 #include "analysis/swim_summary.h"
 #include "base/format.h"
 #include "base/task_id.h"
@@ -303,12 +304,10 @@ static void json_u64(struct tl_json *json, const char *key, uint64_t value)
     tl__json_u64(json, value);
 }
 
-static void json_us(struct tl_json *json, const char *key, int64_t ps)
+static void json_ns(struct tl_json *json, const char *key, int64_t ps)
 {
-    char text[TL_SWIM_US_BYTES];
-
     tl__json_key(json, key);
-    tl__json_raw(json, text, tl__swim_us_text(text, ps));
+    tl__json_i64(json, (ps + (ps < 0 ? -500 : 500)) / 1000);
 }
 
 static void json_rows(struct tl_json *json, const struct tl_swim_counts *c)
@@ -360,9 +359,9 @@ static void json_scheds(struct tl_json *json, const struct tl_swim_scheds *sched
         tl__json_object_begin(json, TL_JSON_LINE);
         json_u64(json, "thread", sched->thread);
         json_u64(json, "phases", sched->outer_count);
-        json_us(json, "busy_us", tl__swim_ps(clock, sched->busy));
-        json_us(json, "idle_us", tl__swim_ps(clock, sched->idle));
-        json_us(json, "wall_us", tl__swim_ps(clock, sched->end - sched->start));
+        json_ns(json, "busy_ns", tl__swim_ps(clock, sched->busy));
+        json_ns(json, "idle_ns", tl__swim_ps(clock, sched->idle));
+        json_ns(json, "wall_ns", tl__swim_ps(clock, sched->end - sched->start));
         json_u64(json, "overlaps", sched->overlaps);
         json_u64(json, "inner_in_no_outer", sched->stray);
         tl__json_object_end(json);
@@ -381,11 +380,11 @@ static void json_overhead(struct tl_json *json, const struct tl_swim_summary *su
         return;
     }
     tl__json_object_begin(json, TL_JSON_LINE);
-    json_us(json, "aic_us", tl__swim_ps(clock, o->overhead[TL_AIC]));
-    json_us(json, "aiv_us", tl__swim_ps(clock, o->overhead[TL_AIV]));
-    json_us(json, "all_us", tl__swim_ps(clock, o->all));
-    json_us(json, "has_us", tl__swim_ps(clock, o->has));
-    json_us(json, "of_us", tl__swim_ps(clock, o->since_dispatch));
+    json_ns(json, "aic_ns", tl__swim_ps(clock, o->overhead[TL_AIC]));
+    json_ns(json, "aiv_ns", tl__swim_ps(clock, o->overhead[TL_AIV]));
+    json_ns(json, "all_ns", tl__swim_ps(clock, o->all));
+    json_ns(json, "has_ns", tl__swim_ps(clock, o->has));
+    json_ns(json, "of_ns", tl__swim_ps(clock, o->since_dispatch));
     json_u64(json, "late_tasks", o->late_tasks);
     tl__json_object_end(json);
 }
@@ -397,13 +396,12 @@ void tl__swim_summary_json(struct tl_json *json, const struct tl_swim_summary *s
     struct notes notes = {.json = json};
 
     tl__json_object_begin(json, TL_JSON_BLOCK);
-    tl__json_key(json, "recording");
-    tl__json_string(json, summary->dir);
+    tl__json_head(json, "swimlane", "recording", summary->dir);
     tl__json_key(json, "trace");
     tl__json_string(json, summary->trace);
     json_u64(json, "level", join->lane->level);
     json_u64(json, "clock_freq_hz", join->lane->clock_freq_hz);
-    json_us(json, "wall_us", wall_ps(join));
+    json_ns(json, "wall_ns", wall_ps(join));
     json_u64(json, "tasks", join->n_tasks);
     json_u64(json, "cores", join->lane->num_cores);
     json_u64(json, "cores_used", cores_used(join));

@@ -100,7 +100,7 @@ static void the_skew_and_not_the_offset(void **state)
     trace_has("two/merged_swimlane.json", "\"pid\": 4, \"tid\": 10010, \"ts\": 0.1, \"dur\": 0.8", true);
     trace_has("two/merged_swimlane.json", "\"pid\": 14, \"tid\": 10010, \"ts\": 4000.1, \"dur\": 0.8", true);
     trace_has("two/merged_swimlane.json", "\"pid\": 24, \"tid\": 10010, \"ts\": 1600.1, \"dur\": 0.8", true);
-    trace_has("two/merged_swimlane.json", "\"begin_us\": 1600, ", true);
+    trace_has("two/merged_swimlane.json", "\"begin_ns\": 1600000, ", true);
     trace_has("two/merged_swimlane.json", "\"error_ns\": 10999}", true);
     expect(0, "swimlane two --json -o elsewhere.json");
     says("\"order\": [\n    \"rank 1 began 1.600 ms after rank 0 (+-12.000 us)\"");

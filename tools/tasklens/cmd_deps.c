@@ -23,7 +23,7 @@ struct command {
     struct tl_rank_pick which;
     uint64_t task_id, ends[2];
     unsigned n_ends; /* of the path, given */
-    bool by_task, json, up_given, down_given, engine_given;
+    bool by_task, json, jsonl, up_given, down_given, engine_given;
     int64_t up, down, limit;
     /* What was opened. */
     struct tl_found found;
@@ -71,8 +71,10 @@ static int check_options(const struct command *c)
         return tl__cmd_fail(NAME, "--path is a question of its own: it takes no -t, --kernel, --tensor or --format");
     if (c->format == TEXT && filtered && (c->up_given || c->down_given))
         return tl__cmd_fail(NAME, "--kernel and --tensor filter the edges of a task, not --up and --down");
-    if (c->format != TEXT && c->json)
-        return tl__cmd_fail(NAME, "--json is text for machines: it takes no --format");
+    if (c->format != TEXT && (c->json || c->jsonl))
+        return tl__cmd_fail(NAME, "--json and --jsonl are text for machines: they take no --format");
+    if (c->jsonl && (c->json || c->by_task || c->n_ends > 0))
+        return tl__cmd_fail(NAME, "--jsonl lists tasks: it takes no --json, -t or --path");
     if (c->format == TEXT && c->output != NULL)
         return tl__cmd_fail(NAME, "-o names the file of --format html or dot");
     if (c->format != HTML && c->engine_given)
@@ -132,6 +134,10 @@ static int parse(struct command *c, int argc, char **argv)
          .help = "lines of a list, 40 if not said; 0: all"},
         TL_RANK_PICK_OPTIONS(&c->which),
         {.name = "json", .kind = TL_OPT_FLAG, .target = &c->json, .help = "for machines: the same, and all of it"},
+        {.name = "jsonl",
+         .kind = TL_OPT_FLAG,
+         .target = &c->jsonl,
+         .help = "for machines: the tasks that --kernel and --tensor leave, a JSON object a line"},
         {.name = "format",
          .kind = TL_OPT_CHOICE,
          .target = &c->format,
@@ -305,6 +311,8 @@ static int put_json(const struct command *c, struct tl_json *json)
 {
     const struct tl_deps_subject *s = &c->subject;
 
+    if (c->jsonl)
+        return tl__deps_list_jsonl(json, s, &c->filter);
     if (c->n_ends > 0)
         return tl__deps_path_json(json, s, c->from, c->to);
     if (c->up_given || c->down_given)
@@ -339,7 +347,7 @@ static int put_answer(const struct command *c)
     struct tl_json json;
     int code, end;
 
-    if (c->json) {
+    if (c->json || c->jsonl) {
         tl__json_init(&json, json_to_file, stdout);
         code = put_json(c, &json);
         end = tl__json_finish(&json);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/json_head.h"
 #include "analysis/rank_axis.h"
 #include "analysis/swim_trace.h"
 #include "analysis/table.h"
@@ -182,12 +183,10 @@ static int put_leaf(struct merge *m, struct tl_json *json, size_t i)
     return code;
 }
 
-static void put_us(struct tl_json *j, const char *key, int64_t ps)
+static void put_ns(struct tl_json *j, const char *key, int64_t ps)
 {
-    char text[TL_SWIM_US_BYTES];
-
     tl__json_key(j, key);
-    tl__json_raw(j, text, tl__swim_us_text(text, ps));
+    tl__json_i64(j, (ps + (ps < 0 ? -500 : 500)) / 1000);
 }
 
 /* Where the ranks stand, for the trace's metadata and for --json. */
@@ -207,8 +206,8 @@ static void put_places(struct tl_json *j, const struct merge *m)
         tl__json_string(j, m->leaves->list[i].program.program);
         tl__json_key(j, "tasks");
         tl__json_u64(j, m->parts[i].tasks);
-        put_us(j, "begin_us", p->offset_ps);
-        put_us(j, "wall_us", m->parts[i].wall_ps);
+        put_ns(j, "begin_ns", p->offset_ps);
+        put_ns(j, "wall_ns", m->parts[i].wall_ps);
         tl__json_key(j, "clock");
         tl__json_string(j, tl__clock_method_name(p->method));
         tl__json_key(j, "aligned");
@@ -374,8 +373,7 @@ static int report(const struct merge *m)
     if (m->opts->json) {
         tl__json_init(&json, json_to_stdout, NULL);
         tl__json_object_begin(&json, TL_JSON_BLOCK);
-        tl__json_key(&json, "recording");
-        tl__json_string(&json, m->leaves->root);
+        tl__json_head(&json, "swimlane", "ranks", m->leaves->root);
         tl__json_key(&json, "trace");
         tl__json_string(&json, m->trace);
         put_places(&json, m);
