@@ -242,6 +242,8 @@ bool tl__replenish_step(struct tl_shard *s);
 
 /* watch.c: heartbeat and the back-pressure line. Returns when to look again although nobody rang. */
 uint64_t tl__watch_step(struct tl_shard *s);
+/* What would help a lane of this stream that waits for this cause ("disk", "collector" or "arena"). */
+void tl__watch_advice(const char *stream, const struct tl_run_config *c, const char *cause, char *text, size_t size);
 
 /* reconcile.c: on the shard's thread. */
 int tl__reconcile_shard(struct tl_shard *s, struct tl_crun *run);

@@ -21,25 +21,39 @@ static uint64_t pull(struct tl_hlane *lane, tl_au64 *view, size_t offset)
     return value;
 }
 
-/* A writer that spends most of its time on payloads cannot go faster; else too few buffers came back, or it was the
- * arena. */
+/* A writer that spends most of its time on payloads cannot go faster; else too few buffers came back, or, of a lane
+ * that has one, it was the arena. */
 static const char *cause_of(struct tl_hlane *lane, struct tl_crun *run, uint64_t since_ns)
 {
     if (tl_load_rlx(&run->busy_ns) * 2 > since_ns && since_ns != 0) /* relaxed: a figure */
         return "disk";
-    return lane->n_recycled == 0 && lane->free_tail == lane->free_head_seen ? "collector" : "arena";
+    return lane->arena_bytes == 0 || (lane->n_recycled == 0 && lane->free_tail == lane->free_head_seen) ? "collector"
+                                                                                                        : "arena";
 }
 
-/* What would help against this cause, with this configuration. */
-static void ways_out(const struct tl_run_config *c, const char *cause, char *text, size_t size)
+/* What can be left out of what the lane records, with this configuration. */
+static const char *less_of(const char *name, const struct tl_run_config *c)
 {
-    const char *less = c->dump_args == 2 ? "record less with --dump-args 1, or 3, and marks" : "mark less";
-    const char *cut = c->dump_oversize_chunk ? ", cut the largest tensors with --dump-oversize truncate" : "";
+    if (strcmp(name, "args_dump") == 0)
+        return c->dump_args == 2 ? "record less with --dump-args 1, or 3, and marks" : "mark less";
+    if (strncmp(name, "swim_", 5) == 0)
+        return c->chip_swimlane > 1 ? "record less with a lower level of --enable-chip-swimlane"
+                                    : "leave out --enable-chip-swimlane";
+    if (strcmp(name, "pmu") == 0)
+        return "leave out --enable-pmu";
+    return strcmp(name, "dep_gen") == 0 ? "leave out --enable-dep-gen" : "leave out --enable-scope-stats";
+}
+
+void tl__watch_advice(const char *stream, const struct tl_run_config *c, const char *cause, char *text, size_t size)
+{
+    bool payloads = strcmp(stream, "args_dump") == 0;
+    const char *cut =
+        payloads && c->dump_oversize_chunk ? ", cut the largest tensors with --dump-oversize truncate" : "";
     const char *more = strcmp(cause, "disk") == 0    ? "choose a faster disk with --out"
                        : strcmp(cause, "arena") == 0 ? "give the lane more memory with --dfx-set avg-bytes="
                                                      : "give it more buffers with --dfx-set buffers=, or --dfx-threads";
 
-    (void)snprintf(text, size, "%s%s, or %s", less, cut, more);
+    (void)snprintf(text, size, "%s%s, or %s", less_of(stream, c), cut, more);
 }
 
 static void warn(struct tl_hlane *lane, struct tl_crun *run, uint64_t parked_ns)
@@ -50,7 +64,7 @@ static void warn(struct tl_hlane *lane, struct tl_crun *run, uint64_t parked_ns)
     const char *cause = cause_of(lane, run, since);
     char ways[240];
 
-    ways_out(&run->config, cause, ways, sizeof(ways));
+    tl__watch_advice(lane->spec->name, &run->config, cause, ways, sizeof(ways));
     tl_log_warn(
         "the tasks go at the speed of their recording: %s lane %u has waited %.1f s for the host (cause: %s; "
         "drained %.1f MB at %.1f MB/s, %.1f MB queued). Nothing is lost, and no time budget runs meanwhile. For "

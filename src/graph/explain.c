@@ -12,8 +12,8 @@ static const struct tl_resource_words {
     [TL_RESOURCE_DEP_POOL] = {"dep pool", "entries", "entry", "--dep-pool"},
 };
 
-/* The smallest size that holds what is used and what is missing: of a window, and of a heap with its gaps, a power of
- * two. */
+/* The smallest size that holds what is used and what is missing, which says nothing of the tasks to come: of a window,
+ * and of a heap with its gaps, a power of two. */
 static uint64_t size_to_set(const struct tl_graph *g, const struct tl_lack *lack)
 {
     uint64_t wanted = lack->used + lack->need, size = lack->resource == TL_RESOURCE_HEAP ? TL_GRAPH_ALIGN : 2;
@@ -65,7 +65,8 @@ static void explain_alone(const struct tl_graph *g, const struct tl_lack *lack, 
     if (!g->opts.recycle && lack->used > 0)
         (void)snprintf(beside, sizeof(beside), ", beside %llu used before", (unsigned long long)lack->used);
     (void)snprintf(buf, n,
-                   "%s of ring %u is too small: it has %llu %s, and %s alone takes %llu%s%s; set %s to %llu or more",
+                   "%s of ring %u is too small: it has %llu %s, and %s alone takes %llu%s%s; set %s to at least %llu, "
+                   "which holds this task; later ones may need more",
                    words->name, lack->ring, (unsigned long long)lack->size, lack->size == 1 ? words->one : words->unit,
                    tl__graph_task_name(g, task), (unsigned long long)lack->least, why, beside, words->flag,
                    (unsigned long long)size_to_set(g, lack));
@@ -83,9 +84,11 @@ void tl__graph_explain_full(const struct tl_graph *g, const struct tl_lack *lack
         (void)snprintf(holder, sizeof(holder), "nothing is given back before the run");
     else
         explain_holder(g, lack->ring, holder, sizeof(holder));
-    (void)snprintf(buf, n, "%s of ring %u is full: %llu of %llu %s used, %llu more needed; %s; set %s to %llu%s",
+    (void)snprintf(buf, n,
+                   "%s of ring %u is full: %llu of %llu %s used, %llu more needed; %s; set %s to at least %llu, "
+                   "which holds this task; later ones may need more%s",
                    resources[lack->resource].name, lack->ring, (unsigned long long)lack->used,
                    (unsigned long long)lack->size, resources[lack->resource].unit, (unsigned long long)lack->need,
                    holder, resources[lack->resource].flag, (unsigned long long)size_to_set(g, lack),
-                   g->opts.recycle ? " or more, or put the tasks into smaller scopes" : " or more");
+                   g->opts.recycle ? "; or put the tasks into smaller scopes" : "");
 }

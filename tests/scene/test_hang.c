@@ -308,11 +308,12 @@ static void a_window_too_small_for_a_scope(void **state)
         start(&j, "TASKLENS_SCHEDULER_TIMEOUT_MS=20000", words);
         assert_in_range(finish(&j, image ? 2 : 3), 0, SLACK_MS);
         expect_said("task window of ring 0 is full: 4 of 4 slots used, 1 more needed; ");
-        expect_said(image ? "nothing is given back before the run; set --task-window to 8 or more"
+        expect_said(image ? "nothing is given back before the run; set --task-window to at least 8, which holds this "
+                            "task; later ones may need more"
                           : "the oldest task in it, r0t0, is held by the open scope of ");
         if (!image)
             expect_said("hangs.c:");
-        expect_said("set --task-window to 8 or more");
+        expect_said("set --task-window to at least 8, which holds this task; later ones may need more");
         expect_not_said("[STALL]");
         if (image) /* nothing was started */
             continue;

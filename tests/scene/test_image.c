@@ -50,7 +50,8 @@ static void a_full_image(void **state)
     expect(2, "run independent --runtime host_build_graph --set n=131073 --dump-args 2 --out over");
     assert_non_null(strstr(message,
                            "task window of ring 0 is full: 131072 of 131072 slots used, 1 more needed; nothing "
-                           "is given back before the run; set --task-window to 262144 or more"));
+                           "is given back before the run; set --task-window to at least 262144, which holds this task; "
+                           "later ones may need more"));
     expect(0, "run independent --runtime host_build_graph --set n=131073 --task-window 262144");
     assert_non_null(strstr(output, "131073 retired in "));
     expect(2, "run independent --runtime host_build_graph --task-window 100000");

@@ -55,7 +55,8 @@ static void windows(void **state)
     tl__graph_explain_full(g, &lack, line, sizeof(line));
     assert_string_equal(line, "task window of ring 0 is full: 8 of 8 slots used, 1 more needed; the oldest task in it, "
                               "r0t0, stands outside any scope and is held to the end of the run; set --task-window to "
-                              "16 or more, or put the tasks into smaller scopes");
+                              "at least 16, which holds this task; later ones may need more; or put the tasks into "
+                              "smaller scopes");
     tl__graph_retired(g, 0, 1);
     assert_int_equal(must_plan(g, &args).slot, 0);
     must_wait(g, &args, TL_RESOURCE_WINDOW);
@@ -140,7 +141,7 @@ static void heap_end_and_empty_heap(void **state)
     tl_add_output(&args, &more);
     assert_string_equal(refusal(g, &args, TL_ENOSPC, &err),
                         "heap of ring 0 is too small: it has 8192 bytes, and task r0t4 alone takes 9216; set "
-                        "--heap-bytes to 9216 or more");
+                        "--heap-bytes to at least 9216, which holds this task; later ones may need more");
     more.shape[0] = UINT32_MAX;
     more.shape[1] = UINT32_MAX;
     more.rank = 2;
@@ -202,10 +203,11 @@ static void dep_pool(void **state)
     lack = must_wait(g, &args, TL_RESOURCE_DEP_POOL);
     assert_int_equal(lack.ring, 1);
     tl__graph_explain_full(g, &lack, line, sizeof(line));
-    assert_string_equal(
-        line, "dep pool of ring 1 is full: 12 of 16 entries used, 5 more needed; the oldest task in it, "
-              "r1t0, is held by the open scope of a.c:77; set --dep-pool to 17 or more, or put the tasks into "
-              "smaller scopes");
+    assert_string_equal(line,
+                        "dep pool of ring 1 is full: 12 of 16 entries used, 5 more needed; the oldest task in it, "
+                        "r1t0, is held by the open scope of a.c:77; set --dep-pool to at least 17, which holds this "
+                        "task; later ones may need more; or put the tasks into "
+                        "smaller scopes");
     tl_set_dependencies(&args, ids, 4);
     p = must_plan(g, &args);
     assert_int_equal(p.dep_first, 12);
@@ -267,9 +269,10 @@ static void dep_pool_of_complete_tasks(void **state)
         must_use(g, 'o', &a[i]);
         tl_add_input(&args, &a[i]);
     }
-    assert_string_equal(refusal(g, &args, TL_ENOSPC, &err),
-                        "dep pool of ring 0 is too small: it has 2 entries, and task r0t3 alone takes 3, one for each "
-                        "task whose memory it uses; set --dep-pool to 3 or more");
+    assert_string_equal(
+        refusal(g, &args, TL_ENOSPC, &err),
+        "dep pool of ring 0 is too small: it has 2 entries, and task r0t3 alone takes 3, one for each "
+        "task whose memory it uses; set --dep-pool to at least 3, which holds this task; later ones may need more");
     tl__graph_destroy(g);
     o.recycle = false;
     g = make_graph(&o);
@@ -302,13 +305,13 @@ static void images(void **state)
     assert_string_equal(
         refusal(g, &args, TL_ENOSPC, &err),
         "heap of ring 0 is full: 4096 of 8192 bytes used, 5120 more needed; nothing is given back before "
-        "the run; set --heap-bytes to 16384 or more");
+        "the run; set --heap-bytes to at least 16384, which holds this task; later ones may need more");
     args = (struct tl_task_args)TL_TASK_ARGS_INIT;
     for (uint32_t i = 1; i < 8; i++)
         assert_int_equal(must_plan(g, &args).id, i);
     assert_string_equal(refusal(g, &args, TL_ENOSPC, &err),
                         "task window of ring 0 is full: 8 of 8 slots used, 1 more needed; nothing is given back before "
-                        "the run; set --task-window to 16 or more");
+                        "the run; set --task-window to at least 16, which holds this task; later ones may need more");
     tl__graph_destroy(g);
 }
 
@@ -328,17 +331,20 @@ static void images_of_dependencies(void **state)
     for (uint32_t i = 0; i < 20; i++)
         ids[i] = must_plan(g, &args).id;
     tl_set_dependencies(&args, ids, 17);
-    assert_string_equal(refusal(g, &args, TL_ENOSPC, &err),
-                        "dep pool of ring 0 is too small: it has 16 entries, and task r0t20 alone takes 17, one for "
-                        "each task that it depends on; set --dep-pool to 17 or more");
+    assert_string_equal(
+        refusal(g, &args, TL_ENOSPC, &err),
+        "dep pool of ring 0 is too small: it has 16 entries, and task r0t20 alone takes 17, one for "
+        "each task that it depends on; set --dep-pool to at least 17, which holds this task; later ones may need more");
     tl_set_dependencies(&args, ids, 12);
     must_plan(g, &args);
-    assert_string_equal(refusal(g, &args, TL_ENOSPC, &err),
-                        "dep pool of ring 0 is full: 12 of 16 entries used, 12 more needed; nothing is given back "
-                        "before the run; set --dep-pool to 24 or more");
+    assert_string_equal(
+        refusal(g, &args, TL_ENOSPC, &err),
+        "dep pool of ring 0 is full: 12 of 16 entries used, 12 more needed; nothing is given back "
+        "before the run; set --dep-pool to at least 24, which holds this task; later ones may need more");
     tl_set_dependencies(&args, ids, 17);
     refusal(g, &args, TL_ENOSPC, &err);
-    assert_non_null(strstr(err.msg, "it depends on, beside 12 used before; set --dep-pool to 29 or more"));
+    assert_non_null(strstr(err.msg, "it depends on, beside 12 used before; set --dep-pool to at least 29, which holds "
+                                    "this task; later ones may need more"));
     tl__graph_destroy(g);
 }
 

@@ -22,11 +22,13 @@ int tl__opts_number(const char *text, int64_t *ret_value)
     long long v;
 
     if (!isdigit((unsigned char)digits[0]))
-        return -1;
+        return TL_OPTS_NO_NUMBER;
     errno = 0;
     v = strtoll(text, &end, base);
-    if (errno != 0 || *end != 0)
-        return -1;
+    if (*end != 0)
+        return TL_OPTS_NO_NUMBER;
+    if (errno != 0)
+        return TL_OPTS_TOO_LARGE;
     *ret_value = v;
     return 0;
 }
@@ -110,15 +112,21 @@ static const char *optional_word(const struct tl_opt *o, const char *word)
 static int set_number(const struct tl_opts *opts, const struct tl_opt *o, const char *value)
 {
     int64_t v;
+    int code;
 
     if (value == NULL) {
         *(int64_t *)o->target = o->bare;
         return 0;
     }
-    if (tl__opts_number(value, &v) != 0)
-        return tl__cmd_fail(opts->command, "--%s takes a whole number, not \"%s\"", o->name, value);
-    if (v < o->min || v > o->max) {
-        if (o->max == INT64_MAX)
+    code = tl__opts_number(value, &v);
+    if (code == TL_OPTS_NO_NUMBER && o->max == INT64_MAX)
+        return tl__cmd_fail(opts->command, "--%s takes a whole number of at least %" PRId64 ", not \"%s\"", o->name,
+                            o->min, value);
+    if (code == TL_OPTS_NO_NUMBER)
+        return tl__cmd_fail(opts->command, "--%s takes a whole number, %" PRId64 " to %" PRId64 ", not \"%s\"", o->name,
+                            o->min, o->max, value);
+    if (code == TL_OPTS_TOO_LARGE || v < o->min || v > o->max) {
+        if (o->max == INT64_MAX && code == 0)
             return tl__cmd_fail(opts->command, "--%s must be at least %" PRId64 ", not %s", o->name, o->min, value);
         return tl__cmd_fail(opts->command, "--%s takes %" PRId64 " to %" PRId64 ", not %s", o->name, o->min, o->max,
                             value);

@@ -43,7 +43,12 @@ static int call_set(void *target, const char *value, char *ret_problem, size_t p
     struct tl_run_options *o = ((struct raw *)target)->o;
     char *name = (char *)(uintptr_t)value, *text = split(name); /* a word of argv, which is ours to cut */
 
-    if (text == NULL || tl__opts_number(text, &o->settings[o->n_settings].value) != 0)
+    int code = text != NULL ? tl__opts_number(text, &o->settings[o->n_settings].value) : TL_OPTS_NO_NUMBER;
+
+    if (code == TL_OPTS_TOO_LARGE)
+        (void)snprintf(ret_problem, problem_bytes, "%.60s=%.60s: a number is %" PRId64 " to %" PRId64, name, text,
+                       INT64_MIN, INT64_MAX);
+    else if (code != 0)
         (void)snprintf(ret_problem, problem_bytes, "takes name=number");
     else if (o->n_settings == TL_RUN_MAX_SETTINGS - 1)
         (void)snprintf(ret_problem, problem_bytes, "is given too often");
@@ -81,7 +86,8 @@ static int call_window(void *target, const char *value, char *ret_problem, size_
         *colon = '\0';
     if (colon == NULL || tl__opts_number(first, &o->window_first) != 0 ||
         tl__opts_number(colon + 1, &o->window_last) != 0 || o->window_first < 0 || o->window_last < o->window_first) {
-        (void)snprintf(ret_problem, problem_bytes, "takes A:B, the first and the last round to record, from 0");
+        (void)snprintf(ret_problem, problem_bytes,
+                       "takes A:B, the first and the last round to record, 0 <= A <= B <= %" PRId64, INT64_MAX);
         return TL_EINVAL;
     }
     o->has_window = true;
@@ -111,7 +117,8 @@ static int call_bytes(void *target, const char *value, char *ret_problem, size_t
 {
     if (parse_bytes(value, target) == 0)
         return 0;
-    (void)snprintf(ret_problem, problem_bytes, "takes bytes, as 65536, 64K, 16M or 2G, not \"%s\"", value);
+    (void)snprintf(ret_problem, problem_bytes,
+                   "takes bytes from 1 to %" PRId64 " (2^46), as 65536, 64K, 16M or 2G, not \"%.80s\"", BIG, value);
     return TL_EINVAL;
 }
 
@@ -126,7 +133,8 @@ static int call_rate(void *target, const char *value, char *ret_problem, size_t 
     }
     if (tl__opts_number(value, &megabytes) != 0 && parse_bytes(value, target) == 0)
         return 0;
-    (void)snprintf(ret_problem, problem_bytes, "takes MB a second, or bytes as 64K or 4M, not \"%s\"", value);
+    (void)snprintf(ret_problem, problem_bytes,
+                   "takes MB a second, 1 to %" PRId64 ", or bytes as 64K or 4M, not \"%.80s\"", BIG / 1000000, value);
     return TL_EINVAL;
 }
 
@@ -141,13 +149,17 @@ static int set_knob(struct tl_run_config *c, char *word, char *ret_problem, size
     } knobs[] = {
         {"records", &c->dfx_records}, {"buffers", &c->dfx_buffers}, {"ready", &c->dfx_ready}, {"free", &c->dfx_free}};
     const char *text = split(word);
+    bool is_bytes = strcmp(word, "avg-bytes") == 0, known = is_bytes;
+    int64_t most = is_bytes ? BIG : KNOB_MOST;
     uint64_t value = 0;
 
-    if (text == NULL || parse_bytes(text, &value) != 0) {
+    if (text == NULL) {
         (void)snprintf(ret_problem, problem_bytes, "takes records=, buffers=, avg-bytes=, ready=, free= with a number");
         return TL_EINVAL;
     }
-    if (strcmp(word, "avg-bytes") == 0) {
+    if (parse_bytes(text, &value) != 0)
+        value = 0;
+    if (is_bytes && value > 0) {
         c->dfx_avg_bytes = value;
         return 0;
     }
@@ -155,9 +167,13 @@ static int set_knob(struct tl_run_config *c, char *word, char *ret_problem, size
         if (strcmp(word, knobs[i].name) != 0)
             continue;
         *knobs[i].field = (uint32_t)value;
-        if (value <= KNOB_MOST)
+        if (value > 0 && value <= KNOB_MOST)
             return 0;
-        (void)snprintf(ret_problem, problem_bytes, "%s=%s: at most %u", word, text, KNOB_MOST);
+        known = true;
+    }
+    if (known) {
+        (void)snprintf(ret_problem, problem_bytes, "%s=%.80s: takes a number from 1 to %" PRId64 ", as 4096, 4K or 1M",
+                       word, text, most);
         return TL_EINVAL;
     }
     (void)snprintf(ret_problem, problem_bytes, "no knob %s=%s; the knobs: records, buffers, avg-bytes, ready, free",
