@@ -34,9 +34,20 @@ void tl__trace_us(struct trace *t, const char *key, int64_t ps)
     tl__json_raw(t->json, text, tl__swim_us_text(text, ps));
 }
 
+/* To the nearest whole nanosecond: the grid of all times of a trace. Readers keep nanoseconds; if each end of a slice
+ * were rounded by the reader, a slice and the one that it touches could overlap or part. */
+static int64_t on_grid(int64_t ps)
+{
+    int64_t part = ps % TL_TRACE_GRID_PS;
+
+    if (part < 0)
+        part += TL_TRACE_GRID_PS;
+    return ps - part + (2 * part >= TL_TRACE_GRID_PS ? TL_TRACE_GRID_PS : 0);
+}
+
 void tl__trace_ts(struct trace *t, int64_t ps)
 {
-    tl__trace_us(t, "ts", ps + t->opts->offset_ps);
+    tl__trace_us(t, "ts", ps + on_grid(t->opts->offset_ps));
 }
 
 void tl__trace_span(struct trace *t, struct span span)
@@ -82,7 +93,7 @@ void tl__trace_thread(struct trace *t, uint32_t pid, uint32_t tid, const char *n
 
 int64_t tl__trace_ps(const struct trace *t, uint64_t cycles)
 {
-    return tl__swim_ps(&t->join->clock, cycles) - t->join->clock.first_ps;
+    return on_grid(tl__swim_ps(&t->join->clock, cycles) - t->join->clock.first_ps);
 }
 
 struct span tl__trace_phase_span(const struct trace *t, const struct tl_swim_phase *phase)
@@ -98,8 +109,8 @@ struct span tl__trace_phase_span(const struct trace *t, const struct tl_swim_pha
 struct span tl__trace_submit_span(const struct trace *t, const struct tl_swim_orch *submit)
 {
     const struct tl_swim_clock *clock = &t->join->clock;
-    struct span span = {.start = tl__swim_orch_ps(clock, submit->start_cycles) - clock->first_ps,
-                        .end = tl__swim_orch_ps(clock, submit->end_cycles) - clock->first_ps};
+    struct span span = {.start = on_grid(tl__swim_orch_ps(clock, submit->start_cycles) - clock->first_ps),
+                        .end = on_grid(tl__swim_orch_ps(clock, submit->end_cycles) - clock->first_ps)};
 
     if (span.end < span.start)
         span.end = span.start;

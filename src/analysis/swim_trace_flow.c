@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arrows. Each begins and ends inside a slice: it begins a nanosecond before the end of the slice that it leaves,
- * since a slice no longer is where it ends. One that would run backwards in time is counted, not drawn.
+ * The arrows. Readers bind an end to the slice of its lane that is there at its time, and a slice no longer is where it
+ * ends: so each end lies between the slice's start and a nanosecond before the slice's end. One that would run
+ * backwards in time is counted, not drawn.
  */
 #include "analysis/swim_trace_internal.h"
 
 #include "base/env.h"
 #include "base/error.h"
-
-#define NS ((int64_t)1000) /* in picoseconds */
 
 static const char *const arrow_names[TL_ARROW_COUNT] = {
 #define TL_ARROW_NAME(arrow, key, name, backwards) [arrow] = name,
@@ -19,8 +18,7 @@ static const char *const arrow_names[TL_ARROW_COUNT] = {
 /* A slice that an arrow may begin or end at. */
 struct end {
     struct span span;
-    int64_t at;  /* when what the arrow leads to begins: the kernel's start, the dispatch */
-    uint64_t id; /* the slice's; UINT64_MAX: it has none */
+    int64_t at; /* when what the arrow leads to begins: the kernel's start, the dispatch */
     uint32_t pid, tid;
     uint32_t stands_for; /* slices; 0: not said */
 };
@@ -90,15 +88,27 @@ int tl__trace_anchors(struct trace *t)
     return 0;
 }
 
+static int64_t last_ns(struct span span)
+{
+    return span.end - TL_TRACE_GRID_PS > span.start ? span.end - TL_TRACE_GRID_PS : span.start;
+}
+
+/* `ps`, or what of the slice is next to it. */
+static int64_t within(struct span span, int64_t ps)
+{
+    return ps < span.start ? span.start : ps > last_ns(span) ? last_ns(span) : ps;
+}
+
 static struct end slice_end(const struct trace *t, uint32_t slice, enum view view)
 {
     const struct tl_swim_slice *s = &t->join->slices[slice];
     const struct tl_swim_task *task = &t->join->tasks[s->task];
 
+    const struct span span = tl__trace_slice_span(t, s, view);
+
     return (struct end){
-        .span = tl__trace_slice_span(t, s, view),
-        .at = tl__trace_ps(t, begins(s, view)),
-        .id = tl__trace_slice_id(t, slice, view),
+        .span = span,
+        .at = within(span, tl__trace_ps(t, begins(s, view))),
         .pid = view == VIEW_WORKER ? PID_WORKER : PID_SCHED_VIEW,
         .tid = tl__trace_slice_tid(t, slice, view),
         .stands_for = task->block_num > 1 ? task->count : 1,
@@ -118,7 +128,6 @@ static unsigned ends_of(const struct trace *t, uint32_t task, enum view view, st
         const struct tl_swim_phase *p = &t->join->lane->phases[of->phase];
 
         ends[n] = (struct end){.span = tl__trace_phase_span(t, p),
-                               .id = tl__trace_phase_id(t, of->phase),
                                .pid = PID_WORKER,
                                .tid = tl__trace_aicpu_tid(t, p->thread),
                                .stands_for = 1};
@@ -132,20 +141,15 @@ static unsigned ends_of(const struct trace *t, uint32_t task, enum view view, st
 static struct end phase_end(const struct trace *t, uint32_t phase, uint64_t cycles)
 {
     const struct tl_swim_phase *p = &t->join->lane->phases[phase];
+    const struct span span = tl__trace_phase_span(t, p);
 
-    return (struct end){.span = tl__trace_phase_span(t, p),
-                        .at = tl__trace_ps(t, cycles),
-                        .id = UINT64_MAX,
+    return (struct end){.span = span,
+                        .at = within(span, tl__trace_ps(t, cycles)),
                         .pid = PID_SCHED,
                         .tid = tl__trace_phase_tid(t, phase)};
 }
 
 /* ---- arrows ---- */
-
-static int64_t last_ns(struct span span)
-{
-    return span.end - NS > span.start ? span.end - NS : span.start;
-}
 
 static void put_end(struct trace *t, enum tl_arrow arrow, bool start, const struct end *e, int64_t ps)
 {
@@ -158,10 +162,6 @@ static void put_end(struct trace *t, enum tl_arrow arrow, bool start, const stru
     if (!start) {
         tl__json_key(t->json, "bp");
         tl__json_string(t->json, "e");
-    }
-    if (e->id != UINT64_MAX) {
-        tl__json_key(t->json, "bind_id");
-        tl__json_u64(t->json, e->id);
     }
 }
 
@@ -288,8 +288,7 @@ static void submitted(struct trace *t, uint32_t task)
     if (submit == TL_SWIM_NONE || t->join->clock.orch == TL_SWIM_ORCH_APART || !dispatch_of(t, task, true, &to))
         return;
     o = &t->join->lane->orchs[submit];
-    from = (struct end){
-        .span = tl__trace_submit_span(t, o), .id = UINT64_MAX, .pid = PID_ORCH, .tid = TID_ORCH + o->thread};
+    from = (struct end){.span = tl__trace_submit_span(t, o), .pid = PID_ORCH, .tid = TID_ORCH + o->thread};
     start = last_ns(from.span);
     /* A submit has work left when the task is already out. */
     if (start > to.at && to.at >= from.span.start)

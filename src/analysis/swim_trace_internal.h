@@ -44,7 +44,10 @@ struct trace {
     uint64_t next_flow;
 };
 
-/* Where a slice of a view lies in time, in picoseconds since the first of all events. */
+/* All times of a trace are multiples of it: whole nanoseconds. */
+#define TL_TRACE_GRID_PS ((int64_t)1000)
+
+/* Where a slice of a view lies in time, in picoseconds since the first of all events, on the grid. */
 struct span {
     int64_t start, end;
 };
@@ -60,7 +63,7 @@ void tl__trace_ts(struct trace *t, int64_t ps);
 void tl__trace_span(struct trace *t, struct span span);
 void tl__trace_process(struct trace *t, uint32_t pid, const char *name);
 void tl__trace_thread(struct trace *t, uint32_t pid, uint32_t tid, const char *name);
-/* Picoseconds since the first event, of cycles since the origin. */
+/* Picoseconds since the first event, of cycles since the origin: on the grid. */
 int64_t tl__trace_ps(const struct trace *t, uint64_t cycles);
 struct span tl__trace_phase_span(const struct trace *t, const struct tl_swim_phase *phase);
 struct span tl__trace_submit_span(const struct trace *t, const struct tl_swim_orch *submit);
@@ -72,7 +75,7 @@ uint32_t tl__trace_aicpu_tid(const struct trace *t, uint32_t thread);
 int tl__trace_plan(struct trace *t);
 struct span tl__trace_slice_span(const struct trace *t, const struct tl_swim_slice *slice, enum view view);
 uint32_t tl__trace_slice_tid(const struct trace *t, uint32_t slice, enum view view);
-/* The number that an event of this slice has as its "id", and flows as "bind_id". */
+/* The number that an event of this slice has as its "id". */
 uint64_t tl__trace_slice_id(const struct trace *t, uint32_t slice, enum view view);
 uint64_t tl__trace_phase_id(const struct trace *t, uint32_t phase);
 void tl__trace_tasks(struct trace *t);

@@ -4,8 +4,11 @@
 
 static struct span band_span(const struct trace *t, const struct tl_swim_band *band)
 {
-    return (struct span){(int64_t)band->start_ns * 1000 - t->join->clock.first_ps,
-                         (int64_t)band->end_ns * 1000 - t->join->clock.first_ps};
+    /* Whole nanoseconds of both, so that the difference is on the grid like the slices. */
+    int64_t first_ps = t->join->clock.first_ps - t->join->clock.first_ps % TL_TRACE_GRID_PS;
+
+    return (struct span){(int64_t)band->start_ns * TL_TRACE_GRID_PS - first_ps,
+                         (int64_t)band->end_ns * TL_TRACE_GRID_PS - first_ps};
 }
 
 void tl__trace_marks(struct trace *t)

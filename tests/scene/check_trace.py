@@ -4,13 +4,13 @@
 
 - each event has a phase letter, a process and a lane; times and durations are numbers >= 0;
 - each process and each lane with an event has a name;
-- an arrow has one start and one finish, ends at the enclosing slice, does not run backwards, and both of its ends lie
-  in a slice of their lane.
+- an arrow has one start and one finish, which have one "id" and no "bind_id" (some readers refuse a file that has both),
+  ends at the enclosing slice, does not run backwards, and both of its ends lie in a slice of their lane.
 
     check_trace.py [--strict] [--count KEY=N]... FILE...
 
---strict, for files of ours: slices of one lane nest, the slice that an arrow names is the one that it lies in, an arrow
-starts before its slice ends, and no two arrows of a kind join the same two slices. --count compares a number of events:
+--strict, for files of ours: times and durations are whole nanoseconds, slices of one lane nest when they are rounded to
+those, both ends of an arrow lie before the end of their slice, and no two arrows of a kind join the same two slices. --count compares a number of events:
 a phase letter, "flow:NAME", "flow:NAME:PID" or "name:TEXT". Ends with 1 after naming what is wrong, one line each.
 """
 
@@ -20,6 +20,11 @@ import json
 import sys
 
 MICRO = 1e-6  # a picosecond; what two doubles that were added may be off
+
+
+def ns(us):
+    """As readers take a time: the nearest whole nanosecond."""
+    return round(us * 1000)
 
 
 class Trace:
@@ -89,28 +94,33 @@ class Trace:
                 continue
             open_ends = []
             for event in slices:
-                end = event["ts"] + event["dur"]
-                while open_ends and open_ends[-1] <= event["ts"] + MICRO:
+                for key in ("ts", "dur"):
+                    if abs(event[key] * 1000 - ns(event[key])) > 0.01:
+                        self.wrong(f"{key} is not a whole number of nanoseconds", event)
+                end = ns(event["ts"]) + ns(event["dur"])
+                while open_ends and open_ends[-1] <= ns(event["ts"]):
                     open_ends.pop()
-                if open_ends and end > open_ends[-1] + MICRO:
+                if open_ends and end > open_ends[-1]:
                     self.wrong(f"process {lane[0]}, lane {lane[1]}: a slice begins in another and ends behind it", event)
                 open_ends.append(end)
 
     def slice_of(self, event):
-        """A slice of the event's lane that it lies in: the one that it names, else the last that begins before."""
+        """The slice of the event's lane that it lies in: the last that begins before and has not ended; else one that
+        ends at that moment."""
         slices = self.slices[(event["pid"], event["tid"])]
         at = event["ts"]
         i = bisect.bisect_right(slices, at + MICRO, key=lambda e: e["ts"])
-        found = None
+        touched = None
         while i > 0:
             i -= 1
-            if slices[i]["ts"] + slices[i]["dur"] >= at - MICRO:
-                if "bind_id" not in event or slices[i].get("id") == event["bind_id"]:
-                    return slices[i]
-                found = found or slices[i]
+            end = slices[i]["ts"] + slices[i]["dur"]
+            if end > at + MICRO or slices[i]["dur"] == 0 and end >= at - MICRO:
+                return slices[i]
+            if end >= at - MICRO:
+                touched = touched or slices[i]
             if at - slices[i]["ts"] > self.longest[(event["pid"], event["tid"])]:
                 break
-        return found
+        return touched
 
     def check_flows(self):
         self.longest = {lane: max(e["dur"] for e in s) + 1 for lane, s in self.slices.items()}
@@ -126,17 +136,17 @@ class Trace:
                 self.wrong("an arrow that does not end at the enclosing slice", finish)
             if start["ts"] > finish["ts"] + MICRO:
                 self.wrong("an arrow that runs backwards", start)
-            for event in (start, finish):
-                within = self.slice_of(event)
+            slices = [self.slice_of(event) for event in (start, finish)]
+            for event, within in zip((start, finish), slices):
+                if self.strict and "bind_id" in event:
+                    self.wrong("an arrow with a bind_id", event)
                 if within is None:
                     self.wrong("the end of an arrow lies in no slice", event)
-                elif self.strict and "bind_id" in event and within.get("id") != event["bind_id"]:
-                    self.wrong(f"an arrow lies in slice {within.get('id')}", event)
-                elif self.strict and event is start and event["pid"] != 2 and within["dur"] > 0.001 and \
-                        event["ts"] > within["ts"] + within["dur"] - 0.001 + MICRO:
-                    self.wrong("an arrow starts where its slice has ended", event)
-            if "bind_id" in start and "bind_id" in finish:
-                pairs[(start["name"], start["bind_id"], finish["bind_id"])] += 1
+                elif self.strict and within["dur"] > 0 and \
+                        ns(event["ts"]) >= ns(within["ts"]) + ns(within["dur"]):
+                    self.wrong("the end of an arrow lies where its slice has ended", event)
+            if None not in slices and all("id" in within for within in slices):
+                pairs[(start["name"], slices[0]["id"], slices[1]["id"])] += 1
         if self.strict:
             for pair, n in pairs.items():
                 if n > 1:

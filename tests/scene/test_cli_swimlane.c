@@ -81,6 +81,10 @@ static void the_checker_checks(void **state)
         {"\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 2, \"tid\": 30000",
          "\"name\": \"x\", \"ph\": \"M\", \"pid\": 2, \"tid\": 30000"},
         {"\"tid\": 10011, \"ts\": 1.15", "\"tid\": 10010, \"ts\": 1.15"},
+        {"\"cat\": \"flow\", \"id\": 0", "\"cat\": \"flow\", \"id\": 0, \"bind_id\": 1"},
+        {"\"ts\": 0.5, \"dur\": 0.4", "\"ts\": 0.5, \"dur\": 0.4005"},
+        {"\"ph\": \"s\", \"pid\": 4, \"tid\": 10010, \"ts\": 0.299",
+         "\"ph\": \"s\", \"pid\": 4, \"tid\": 10010, \"ts\": 0.3"},
     };
     char command[1000];
     char *trace;

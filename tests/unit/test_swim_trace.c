@@ -112,17 +112,17 @@ static void arrows_of_each_kind(void **state)
     /* From the last nanosecond of plain to the start of the mix's AIC part. */
     has("{\"name\": \"dependency\", \"ph\": \"s\", \"pid\": 4, \"tid\": 10010, \"ts\": 0.299, \"cat\": \"flow\", "
         "\"id\": 0, "
-        "\"bind_id\": 1, \"input_task_count\": 1, \"output_task_count\": 1}");
+        "\"input_task_count\": 1, \"output_task_count\": 1}");
     has("{\"name\": \"dependency\", \"ph\": \"f\", \"pid\": 4, \"tid\": 10000, \"ts\": 0.5, \"cat\": \"flow\", \"id\": "
         "0, "
-        "\"bp\": \"e\", \"bind_id\": 0, \"input_task_count\": 1, \"output_task_count\": 1}");
+        "\"bp\": \"e\", \"input_task_count\": 1, \"output_task_count\": 1}");
     /* The SPMD task stands for four slices, by the first of them. */
     has("{\"name\": \"dependency\", \"ph\": \"s\", \"pid\": 4, \"tid\": 10010, \"ts\": 1.199, \"cat\": \"flow\", "
         "\"id\": 6, "
-        "\"bind_id\": 3, \"input_task_count\": 1, \"output_task_count\": 4}");
+        "\"input_task_count\": 1, \"output_task_count\": 4}");
     has("{\"name\": \"dependency\", \"ph\": \"f\", \"pid\": 4, \"tid\": 19000, \"ts\": 1.355, \"cat\": \"flow\", "
         "\"id\": 6, "
-        "\"bp\": \"e\", \"bind_id\": 27, \"input_task_count\": 1, \"output_task_count\": 4}");
+        "\"bp\": \"e\", \"input_task_count\": 1, \"output_task_count\": 4}");
     /* The complete phase that saw the mix's last part -> the dispatch of the SPMD task. */
     has("{\"name\": \"complete\u2192ready\", \"ph\": \"s\", \"pid\": 2, \"tid\": 30000, \"ts\": 0.989,");
     has("{\"name\": \"complete\u2192ready\", \"ph\": \"f\", \"pid\": 2, \"tid\": 30000, \"ts\": 1.06,");
