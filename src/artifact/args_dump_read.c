@@ -195,6 +195,22 @@ static int payload_in_file(const struct tl_dump_reader *reader, const struct tl_
     return 0;
 }
 
+/* Whoever reads behind the end of a mapped file that has been cut since gets SIGBUS. */
+static int still_there(const struct tl_dump_reader *reader, uint64_t end, struct tl_error *reterr)
+{
+    struct stat st;
+
+    if (fstat(reader->bin_fd, &st) != 0)
+        return tl__fail(reterr, TL_EIO, "%s: payload file %s: %s", reader->name, reader->summary.bin_file,
+                        strerror(errno));
+    if ((uint64_t)st.st_size < end)
+        return tl__fail(reterr, TL_ERANGE,
+                        "%s: payload file %s has been cut to %llu bytes since it was opened with %llu", reader->name,
+                        reader->summary.bin_file, (unsigned long long)st.st_size,
+                        (unsigned long long)reader->summary.bin_bytes);
+    return 0;
+}
+
 int tl__dump_payload(const struct tl_dump_reader *reader, const struct tl_dump_record *record, const void **ret_data,
                      struct tl_error *reterr)
 {
@@ -209,6 +225,9 @@ int tl__dump_payload(const struct tl_dump_reader *reader, const struct tl_dump_r
         return code;
     if (reader->bin == NULL)
         return tl__fail(reterr, TL_EIO, "%s: payload file %s cannot be mapped", reader->name, reader->summary.bin_file);
+    code = still_there(reader, record->bin_offset + record->bin_size, reterr);
+    if (code != 0)
+        return code;
     *ret_data = reader->bin + record->bin_offset;
     return 0;
 }

@@ -260,7 +260,9 @@ static void tell_journal(const struct tl_crun *run, struct tl_error *reterr)
         return;
     why = *reterr;
     if (run->journaled == 0)
-        (void)tl__fail(reterr, why.code, "%s; nothing of the run is readable", why.msg);
+        (void)tl__fail(reterr, why.code,
+                       "%s; none of the %llu records that came is in %s: nothing of this run is readable", why.msg,
+                       (unsigned long long)run->n_records, TL_JOURNAL_NAME);
     else if (run->journaled < run->n_records)
         (void)tl__fail(reterr, why.code,
                        "%s; %llu of the %llu records that came are in %s, the others are lost: `tasklens recover %s`, "
@@ -294,6 +296,6 @@ int tl__engine_export(struct tl_engine *e, uint32_t epoch, const uint64_t *expec
         tell_journal(run, reterr);
     if (r == 0)
         (void)snprintf(result->artifacts, sizeof(result->artifacts), "%s", run->dir);
-    tl__run_forget(e, run, r == 0);
+    tl__run_forget(e, run, r == 0 || run->journaled == 0); /* a journal without records is only in the way */
     return r != 0 ? r : judged;
 }

@@ -211,9 +211,22 @@ int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint6
 
 /* --- the end ------------------------------------------------------------------------------------------------- */
 
+/* It would be taken for a killed run's. */
+static void tell_if_kept(const char *dir)
+{
+    char path[1200];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME);
+    if (access(path, F_OK) == 0)
+        tl_log_warn("%s cannot be removed, although the run is over: `tasklens recover %s` does, once it can", path,
+                    dir);
+}
+
 void tl__run_forget(struct tl_engine *e, struct tl_crun *run, bool remove_journal)
 {
     tl__journal_close(run->journal, remove_journal);
+    if (remove_journal && run->journal != NULL)
+        tell_if_kept(run->dir);
     if (run->bin_fd >= 0)
         (void)close(run->bin_fd);
     run->journal = NULL;

@@ -277,7 +277,9 @@ static int set_up(struct tl_device *d, const struct tl_runtime_policy *policy, s
     if (!keep)
         tl__image_drop(d);
     reset(d);
-    if ((r = index_kernels(d)) < 0)
+    if ((r = index_kernels(d)) == TL_ENOMEM)
+        (void)tl__fail(&err, r, "no memory for the program's kernel table");
+    else if (r < 0)
         (void)tl__fail(&err, r, "the program's kernel table cannot be used: func_ids must lie in 0..%d", MAX_FUNC - 1);
     else if ((r = make_rings(d, policy->rings, keep)) < 0)
         (void)tl__fail(&err, r, "no memory for the task rings; lower --task-window or --dep-pool");

@@ -15,6 +15,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/log.h"
 
 #define LOCK_NS UINT64_C(1000000000)
 #define LOCK_STEP_NS UINT64_C(5000000)
@@ -98,6 +99,27 @@ static int check(const struct tl_rank_board *b, const char *job, uint32_t ranks,
     return 0;
 }
 
+/* Blocks for the whole of it: what is mapped and has none is SIGBUS when the disk is full. */
+static int reserve(const struct tl_rank_board *b)
+{
+    static const char zeros[4096];
+    struct stat st;
+
+    if (fallocate(b->fd, 0, 0, (off_t)b->bytes) == 0)
+        return 0;
+    if (errno != EOPNOTSUPP || fstat(b->fd, &st) != 0)
+        return tl__code_of_errno(errno);
+    for (uint64_t at = (uint64_t)st.st_size; at < b->bytes;) { /* what stands there is another's */
+        size_t n = b->bytes - at < sizeof(zeros) ? (size_t)(b->bytes - at) : sizeof(zeros), done = 0;
+        int rc = tl__write(b->fd, zeros, n, at, &done);
+
+        if (rc != 0)
+            return rc;
+        at += n;
+    }
+    return 0;
+}
+
 /* The file: sized and signed by the first that comes. */
 static int join(struct tl_rank_board *b, const char *job, uint32_t ranks, struct tl_error *reterr)
 {
@@ -112,10 +134,14 @@ static int join(struct tl_rank_board *b, const char *job, uint32_t ranks, struct
     first = st.st_size == 0;
     if (!first && (uint64_t)st.st_size < b->bytes) /* of fewer ranks: map what is there, to tell so */
         b->bytes = (size_t)st.st_size;
-    if (b->bytes < sizeof(*b->header))
+    if (b->bytes < sizeof(*b->header)) {
         rc = tl__fail(reterr, TL_EEXIST, "%s/" TL_BOARD_NAME " is no board of ranks; choose another --out", b->root);
-    else if (first && ftruncate(b->fd, (off_t)b->bytes) != 0)
-        rc = tl__fail(reterr, tl__code_of_errno(errno), "%s/" TL_BOARD_NAME ": %s", b->root, strerror(errno));
+    } else if ((rc = reserve(b)) != 0) {
+        rc =
+            tl__fail(reterr, rc, "%s/" TL_BOARD_NAME ": no room for %zu bytes: %s", b->root, b->bytes, tl_strerror(rc));
+        if (first && ftruncate(b->fd, 0) != 0) /* what there is of it is no board */
+            tl_log_warn("%s/" TL_BOARD_NAME " cannot be emptied: %s", b->root, strerror(errno));
+    }
     if (rc == 0)
         rc = map(b, reterr);
     if (rc == 0 && first)

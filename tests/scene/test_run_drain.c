@@ -372,6 +372,23 @@ static void records_without_room_for_their_index_are_kept(void **state)
     assert_non_null(strstr(output, ": INCOMPLETE: 81920 records, "));
 }
 
+/* The board of a job's ranks is mapped: without blocks of its own it would be SIGBUS. */
+static void a_board_without_room_is_said(void **state)
+{
+    char command[1200];
+
+    (void)state;
+    if (system("unshare -rm sh -c 'mount -t tmpfs -o size=1m none /mnt' 2>/dev/null") != 0)
+        skip();
+    (void)snprintf(command, sizeof(command),
+                   "mkdir -p disk && unshare -rm sh -c \"mount -t tmpfs -o size=64k none disk && cd disk && mkdir r && "
+                   "(dd if=/dev/zero of=fill bs=4k 2>/dev/null; '%s/tasklens' run vector_add --chips 2 --dump-args 2 "
+                   "--out r; code=\\$?; test ! -s r/.ranks || code=99; exit \\$code)\"",
+                   TL_TEST_BINARY_DIR);
+    assert_int_equal(shell(command), 2);
+    assert_non_null(strstr(message, "r/.ranks: no room for "));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +400,7 @@ int main(void)
         cmocka_unit_test(payloads_end_while_the_index_of_the_whole_run_fits),
         cmocka_unit_test(records_without_room_for_their_index_are_kept),
         cmocka_unit_test(ended_before_the_disk_is_full),
+        cmocka_unit_test(a_board_without_room_is_said),
         cmocka_unit_test(ended_before_the_file_is_too_long),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tasklens/error.h>
 
@@ -121,7 +123,21 @@ static void on_end(int number)
     (void)raise(number);
 }
 
-static void handle_signals(void)
+/* Viewers map files. The system says so when one has become shorter since, or its disk does not give the bytes. */
+static void on_lost_page(int number)
+{
+    static const char text[] = "tasklens: a file of the recording has become shorter, or cannot be read from its disk; "
+                               "wait until nobody writes it, and look again\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+    (void)number;
+    (void)written;
+    tl__leftovers_discard();
+    _exit(TL_EXIT_USAGE);
+}
+
+/* `maps`: the command maps files that others may change, and runs no program of the user's. */
+static void handle_signals(bool maps)
 {
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)}, before;
@@ -130,6 +146,8 @@ static void handle_signals(void)
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
         if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             (void)sigaction(ends[i], &action, NULL);
+    if (maps)
+        (void)signal(SIGBUS, on_lost_page);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write, not the end of the command */
 }
 
@@ -140,7 +158,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     const struct tl_cmd *cmd = find(name);
 
-    handle_signals();
+    handle_signals(cmd != NULL && cmd != &tl__cmd_run);
     if (argc < 2) {
         return tl__cmd_fail(NULL, "which command? `tasklens --help` lists them");
     } else if (cmd != NULL) {
