@@ -95,4 +95,5 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "nan_softmax", .summary = "fault: softmax without the row's maximum", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .orchestrate = orchestrate, .prepare = prepare, .golden = golden);
+           .n_kernels = TL_COUNT(kernels), .n_tensors = 2, .orchestrate = orchestrate, .prepare = prepare,
+           .golden = golden);

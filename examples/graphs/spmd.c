@@ -89,5 +89,6 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "spmd", .summary = "tasks of many blocks on both core types and on clusters", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .params = params, .n_params = TL_COUNT(params), .cases = cases,
-           .n_cases = TL_COUNT(cases), .orchestrate = orchestrate, .prepare = prepare, .golden = golden);
+           .n_kernels = TL_COUNT(kernels), .n_tensors = 3, .params = params, .n_params = TL_COUNT(params),
+           .cases = cases, .n_cases = TL_COUNT(cases), .orchestrate = orchestrate, .prepare = prepare,
+           .golden = golden);

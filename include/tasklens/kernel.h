@@ -19,9 +19,9 @@ enum tl_core { TL_AIC = 0, TL_AIV = 1 };
 
 /* Directions. In a kernel's signature: TL_IN, TL_OUT, TL_INOUT, TL_SCALAR (after every tensor). */
 enum tl_direction {
-    TL_NO_DEP = 0,     /* the task neither waits for nor announces this tensor */
+    TL_NO_DEP = 0, /* the task neither waits for nor announces this tensor */
     TL_IN = 1,
-    TL_OUT = 2,        /* allocated by the runtime at submit */
+    TL_OUT = 2, /* allocated by the runtime at submit */
     TL_INOUT = 3,
     TL_OUT_EXISTING = 4, /* written without being read, in a buffer that exists */
     TL_SCALAR = 5,
@@ -29,31 +29,39 @@ enum tl_direction {
 
 struct tl_kernel_args {
     const struct tl_tensor *tensors; /* n_tensors views, as submitted */
-    void *const *data;               /* data[i]: first element of tensors[i] (start_offset applied); valid during the call */
-    const uint64_t *scalars;         /* n_scalars raw values, low bytes first */
+    void *const *data;       /* data[i]: first element of tensors[i] (start_offset applied); valid during the call */
+    const uint64_t *scalars; /* n_scalars raw values, low bytes first */
     uint32_t n_tensors, n_scalars;
-    uint32_t block_idx, block_num;   /* SPMD: 0 <= block_idx < block_num; 0 and 1 otherwise */
-    uint32_t lane;                   /* AIV of its cluster: 0 or 1; 0 on an AIC */
-    uint32_t core;                   /* core id on the chip */
-    uint32_t n_counts;               /* tl_count's own, as the next */
+    uint32_t block_idx, block_num; /* SPMD: 0 <= block_idx < block_num; 0 and 1 otherwise */
+    uint32_t lane;                 /* AIV of its cluster: 0 or 1; 0 on an AIC */
+    uint32_t core;                 /* core id on the chip */
+    uint32_t n_counts;             /* tl_count's own, as the next */
     uint64_t *counts;
 };
 
 typedef void (*tl_kernel_fn)(const struct tl_kernel_args *args);
 
 struct tl_kernel {
-    int32_t func_id;         /* >= 0, unique in the program */
-    const char *name;        /* static */
+    int32_t func_id;  /* >= 0, unique in the program */
+    const char *name; /* static */
     enum tl_core core;
     tl_kernel_fn fn;
-    uint8_t signature_count; /* entries used */
+    uint8_t signature_count;                            /* entries used */
     uint8_t signature[TL_MAX_TENSORS + TL_MAX_SCALARS]; /* enum tl_direction by payload slot */
 };
 
 /* TL_KERNEL(FUNC_ADD, "add", TL_AIV, add, TL_IN, TL_IN, TL_OUT) */
 /* clang-format off */
+#ifdef __cplusplus
+extern "C++" {
+template <typename... T> constexpr uint8_t tl__count_of(T...) { return static_cast<uint8_t>(sizeof...(T)); }
+}
+#define TL__SIGNATURE_COUNT(...) tl__count_of(__VA_ARGS__)
+#else
+#define TL__SIGNATURE_COUNT(...) (uint8_t)(sizeof((const uint8_t[]){__VA_ARGS__}))
+#endif
 #define TL_KERNEL(id, name_, core_, fn_, ...)                                                                          \
-    { (id), (name_), (core_), (fn_), (uint8_t)(sizeof((const uint8_t[]){__VA_ARGS__})), { __VA_ARGS__ } }
+    { (id), (name_), (core_), (fn_), TL__SIGNATURE_COUNT(__VA_ARGS__), { __VA_ARGS__ } }
 /* clang-format on */
 
 /*
@@ -88,13 +96,15 @@ enum tl_count_class {
  */
 static inline void tl_count(const struct tl_kernel_args *k, enum tl_count_class what, uint64_t n)
 {
-    if ((uint32_t)what < k->n_counts)
-        k->counts[what] += n;
+    const uint32_t i = TL__CAST(uint32_t, what);
+
+    if (i < k->n_counts)
+        k->counts[i] += n;
 }
 
 /* Typed access: const float *x = TL_DATA(k, 0, const float);  float scale = TL_SCALAR_OF(k, 0, float); */
-#define TL_DATA(k, i, type) ((type *)(k)->data[i])
-#define TL_SCALAR_OF(k, i, type) (*(const type *)(const void *)&(k)->scalars[i])
+#define TL_DATA(k, i, type) TL__CAST(type *, (k)->data[i])
+#define TL_SCALAR_OF(k, i, type) (*TL__CAST(const type *, TL__CAST(const void *, &(k)->scalars[i])))
 
 #ifdef __cplusplus
 }

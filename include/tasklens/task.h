@@ -12,6 +12,7 @@
 #include <tasklens/kernel.h>
 
 #ifdef __cplusplus
+#include <type_traits>
 extern "C" {
 #endif
 
@@ -20,10 +21,10 @@ struct tl_orch; /* the orchestrator of this run; the runtime's, valid while orch
 typedef uint64_t tl_task_id; /* ring << 32 | local */
 
 struct tl_scalar_arg {
-    uint64_t bits;     /* raw value, low bytes first */
-    const void *key;   /* address of the lvalue: what tl_dump() matches */
-    uint8_t dtype;     /* enum tl_dtype */
-    uint8_t flags;     /* TL_TASK_ARG_* */
+    uint64_t bits;   /* raw value, low bytes first */
+    const void *key; /* address of the lvalue: what tl_dump() matches */
+    uint8_t dtype;   /* enum tl_dtype */
+    uint8_t flags;   /* TL_TASK_ARG_* */
 };
 
 struct tl_tensor_arg {
@@ -40,12 +41,12 @@ struct tl_tensor_arg {
 /* One task's arguments. Reusable after submit by assigning TL_TASK_ARGS_INIT again. The caller's memory. */
 struct tl_task_args {
     uint32_t n_tensors, n_scalars;
-    uint32_t block_num;      /* SPMD blocks; 0 means 1 */
+    uint32_t block_num; /* SPMD blocks; 0 means 1 */
     uint32_t n_deps;
-    const tl_task_id *deps;  /* borrowed until submit returns */
-    int error;               /* first error of an add or a mark; reported at submit */
-    int32_t error_index;     /* the argument it belongs to */
-    bool dump_all;           /* tl_dump(&args) */
+    const tl_task_id *deps; /* borrowed until submit returns */
+    int error;              /* first error of an add or a mark; reported at submit */
+    int32_t error_index;    /* the argument it belongs to */
+    bool dump_all;          /* tl_dump(&args) */
     struct tl_tensor_arg tensors[TL_MAX_TENSORS];
     struct tl_scalar_arg scalars[TL_MAX_SCALARS];
 };
@@ -83,39 +84,56 @@ void tl__dump_task(struct tl_task_args *args);
 struct scalar_must_be_float_bool_or_a_fixed_width_integer_not_double_or_pointer {
     char unused;
 };
+struct mark_takes_the_tensor_itself_not_a_pointer_or_an_array {
+    char unused;
+};
 /* clang-format off */
 #define TL__SCALAR_DTYPE(x)                                                                                            \
     _Generic((x), float: TL_FLOAT32, int8_t: TL_INT8, int16_t: TL_INT16, int32_t: TL_INT32, int64_t: TL_INT64,         \
              long long: TL_INT64, uint8_t: TL_UINT8, uint16_t: TL_UINT16, uint32_t: TL_UINT32, uint64_t: TL_UINT64,    \
              unsigned long long: TL_UINT64, bool: TL_BOOL,                                                             \
              default: (struct scalar_must_be_float_bool_or_a_fixed_width_integer_not_double_or_pointer){0})
-/* tl_add_scalar(&args, scale): `scale` must be an lvalue of float, bool or a fixed-width integer. */
+/* tl_add_scalar(&args, scale): `scale` must be an lvalue of float, bool, an enum or a fixed-width integer. */
 #define tl_add_scalar(args, lvalue) tl__add_scalar((args), &(lvalue), sizeof(lvalue), TL__SCALAR_DTYPE(lvalue))
 
+/* A pointer to a tensor, or an array of tensors, does not compile: the mark is for the tensor itself. */
 #define TL__DUMP_ONE(args, x)                                                                                          \
-    _Generic((x), struct tl_tensor: tl__dump_tensor, default: tl__dump_scalar)((args), (const void *)&(x))
+    _Generic((x), struct tl_tensor: tl__dump_tensor,                                                                   \
+             struct tl_tensor *: (struct mark_takes_the_tensor_itself_not_a_pointer_or_an_array){0},                   \
+             const struct tl_tensor *: (struct mark_takes_the_tensor_itself_not_a_pointer_or_an_array){0},             \
+             default: tl__dump_scalar)((args), (const void *)&(x))
 #else
 extern "C++" {
-template <typename T> struct tl__scalar; /* undefined for double, pointers, ...: does not compile */
-template <typename T> struct tl__scalar<const T> : tl__scalar<T> {};
-template <> struct tl__scalar<float> { static const tl_dtype dtype = TL_FLOAT32; };
-template <> struct tl__scalar<bool> { static const tl_dtype dtype = TL_BOOL; };
-template <> struct tl__scalar<int8_t> { static const tl_dtype dtype = TL_INT8; };
-template <> struct tl__scalar<int16_t> { static const tl_dtype dtype = TL_INT16; };
-template <> struct tl__scalar<int32_t> { static const tl_dtype dtype = TL_INT32; };
-template <> struct tl__scalar<int64_t> { static const tl_dtype dtype = TL_INT64; };
-template <> struct tl__scalar<uint8_t> { static const tl_dtype dtype = TL_UINT8; };
-template <> struct tl__scalar<uint16_t> { static const tl_dtype dtype = TL_UINT16; };
-template <> struct tl__scalar<uint32_t> { static const tl_dtype dtype = TL_UINT32; };
-template <> struct tl__scalar<uint64_t> { static const tl_dtype dtype = TL_UINT64; };
+template <typename T, bool is_enum = std::is_enum<T>::value>
+struct tl__scalar; /* undefined for double, pointers, ...: does not compile */
+template <typename T> struct tl__scalar<const T, false> : tl__scalar<T> {};
+template <typename T> struct tl__scalar<T, true> : tl__scalar<typename std::underlying_type<T>::type> {};
+template <> struct tl__scalar<float, false> { static const tl_dtype dtype = TL_FLOAT32; };
+template <> struct tl__scalar<bool, false> { static const tl_dtype dtype = TL_BOOL; };
+template <> struct tl__scalar<signed char, false> { static const tl_dtype dtype = TL_INT8; };
+template <> struct tl__scalar<short, false> { static const tl_dtype dtype = TL_INT16; };
+template <> struct tl__scalar<int, false> { static const tl_dtype dtype = TL_INT32; };
+template <> struct tl__scalar<long, false> { static const tl_dtype dtype = sizeof(long) == 8 ? TL_INT64 : TL_INT32; };
+template <> struct tl__scalar<long long, false> { static const tl_dtype dtype = TL_INT64; };
+template <> struct tl__scalar<unsigned char, false> { static const tl_dtype dtype = TL_UINT8; };
+template <> struct tl__scalar<unsigned short, false> { static const tl_dtype dtype = TL_UINT16; };
+template <> struct tl__scalar<unsigned, false> { static const tl_dtype dtype = TL_UINT32; };
+template <> struct tl__scalar<unsigned long, false> { static const tl_dtype dtype = sizeof(long) == 8 ? TL_UINT64 : TL_UINT32; };
+template <> struct tl__scalar<unsigned long long, false> { static const tl_dtype dtype = TL_UINT64; };
 template <typename T> inline void tl_add_scalar(tl_task_args *args, T &lvalue)
 {
     tl__add_scalar(args, &lvalue, sizeof lvalue, tl__scalar<T>::dtype);
 }
-inline void tl__dump_any(tl_task_args *args, const tl_tensor &t) { tl__dump_tensor(args, &t); }
-template <typename T> inline void tl__dump_any(tl_task_args *args, T &lvalue) { tl__dump_scalar(args, &lvalue); }
+/* By address, so that a tensor is one however it is qualified or derived, and a temporary does not compile. A pointer to
+ * a tensor and an array of them are refused here: the mark is for the tensor itself. */
+inline void tl__dump_any(tl_task_args *args, const tl_tensor *t) { tl__dump_tensor(args, t); }
+inline void tl__dump_any(tl_task_args *args, const void *lvalue) { tl__dump_scalar(args, lvalue); }
+void tl__dump_any(tl_task_args *args, const tl_tensor *const *marks_take_the_tensor_not_a_pointer) = delete;
+template <size_t N> void tl__dump_any(tl_task_args *args, tl_tensor (*marks_take_one_tensor_not_an_array)[N]) = delete;
+template <size_t N>
+void tl__dump_any(tl_task_args *args, const tl_tensor (*marks_take_one_tensor_not_an_array)[N]) = delete;
 }
-#define TL__DUMP_ONE(args, x) tl__dump_any((args), (x))
+#define TL__DUMP_ONE(args, x) tl__dump_any((args), &(x))
 #endif
 
 /*

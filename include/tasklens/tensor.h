@@ -17,6 +17,19 @@ extern "C" {
 
 #define TL_MAX_DIMS 5
 
+/* A cast in the headers' own code and macros: without a warning in both languages. */
+#ifdef __cplusplus
+#define TL__CAST(type, value) static_cast<type>(value)
+#else
+#define TL__CAST(type, value) ((type)(value))
+#endif
+/* After a field that an initializer may leave out: it is zero then, and g++ does not warn of it. */
+#if defined(__cplusplus) && __cplusplus >= 201402L
+#define TL__ZERO = {}
+#else
+#define TL__ZERO
+#endif
+
 /* X(enumerator, value, lower-case name, bits per element). The values are the format's (docs/formats/args_dump.md). */
 #define TL_DTYPE_LIST(X)                                                                                               \
     X(TL_FLOAT32, 0, "float32", 32)                                                                                    \
@@ -43,6 +56,8 @@ enum tl_dtype {
 };
 
 #define TL_NO_TASK UINT64_MAX
+/* `buffer` of a program tensor that the run was not given: no task takes it. */
+#define TL_NOT_GIVEN UINT64_MAX
 
 struct tl_tensor {
     uint64_t buffer;               /* device address of the buffer's first byte; 0: not allocated yet */
@@ -74,11 +89,13 @@ uint64_t tl_tensor_numel(const struct tl_tensor *t);
 uint64_t tl_tensor_bytes(const struct tl_tensor *t);
 /* True if elements in row-major order are consecutive (extent-1 dims do not matter; empty views are contiguous). */
 bool tl_tensor_is_contiguous(const struct tl_tensor *t);
-/* 0, or TL_EINVAL (rank, dtype), TL_ERANGE (the view reaches past its buffer). Unallocated tensors check geometry alone. */
+/* 0, or TL_EINVAL (rank, dtype), TL_ERANGE (the view reaches past its buffer). Unallocated tensors check geometry
+ * alone. */
 int tl_tensor_check(const struct tl_tensor *t);
 
 /*
- * Views. Each returns 0 and sets *ret_view, or TL_EINVAL / TL_ERANGE and leaves it alone. `ret_view` may be `t`.
+ * Views. Each returns 0 and sets *ret_view, or TL_EINVAL / TL_ERANGE and leaves it alone. `ret_view` may be `t`. Of
+ * a tensor that was not given (TL_NOT_GIVEN) each view is that tensor.
  *   tl_view       the box starting at `offset` (elements per dim) of extent `shape`, same rank and strides
  *   tl_transpose  dims `a` and `b` swapped
  *   tl_reshape    same elements, other shape; only of a contiguous view

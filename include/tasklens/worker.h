@@ -146,7 +146,7 @@ int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run_result
  */
 void tl_worker_capture_begin(struct tl_worker *w);
 void tl_worker_capture_end(struct tl_worker *w);
-/* submit and wait in one. */
+/* submit and wait in one. The result is set in every case: of a refused call it has the code in run_code and else zeros. */
 int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
                   uint32_t n_tensors, const int64_t *params, uint32_t n_params, const struct tl_run_config *config,
                   struct tl_run_result *result, struct tl_error *reterr);

@@ -4,7 +4,8 @@
  * the first fault is kept in the list and reported when the task is submitted.
  *
  * error_index is the payload slot of the argument at fault (tensors count from 0, scalars from 0). For a mark without
- * argument (TL_ENOENT), it says whether a tensor or a scalar was named.
+ * argument (TL_ENOENT), it says whether a tensor or a scalar was named. TL_EPOISONED: a program tensor that the run was
+ * not given.
  */
 #include <string.h>
 
@@ -29,6 +30,10 @@ static void add_tensor(struct tl_task_args *args, const struct tl_tensor *t, enu
 
     if (t == NULL) {
         keep_error(args, TL_EINVAL, (int32_t)args->n_tensors);
+        return;
+    }
+    if (t->buffer == TL_NOT_GIVEN) {
+        keep_error(args, TL_EPOISONED, (int32_t)args->n_tensors);
         return;
     }
     if (args->n_tensors >= TL_MAX_TENSORS) {

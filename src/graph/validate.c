@@ -64,6 +64,11 @@ static int check_added(const struct tl_graph *g, const struct tl_task_args *args
         return 0;
     case TL_EINVAL:
         return tl__graph_refuse(g, reterr, "tensor %d is NULL", args->error_index);
+    case TL_EPOISONED:
+        return tl__graph_refuse(g, reterr,
+                                "tensor %d is a tensor of the program that this run was not given: the caller passed "
+                                "fewer tensors than the orchestration takes",
+                                args->error_index);
     case TL_ENOSPC:
         return tl__graph_refuse(g, reterr, "more than %d tensors; put some into one buffer and pass one tensor",
                                 TL_MAX_TENSORS);

@@ -114,7 +114,7 @@ static int place_launch(struct tl_run *run, struct tl_launch *l, const struct tl
     const struct tl_run_status idle = {.state = TL_RUN_IDLE, .epoch = run->epoch};
     struct tl_chip *chip = run->worker->chip;
     uint64_t tensors_at = ALIGN_UP(sizeof(*l), 1024) + sizeof(idle);
-    uint64_t params_at = ALIGN_UP(tensors_at + l->n_tensors * sizeof(*table), 64);
+    uint64_t params_at = ALIGN_UP(tensors_at + TL_MAX_PROGRAM_ARGS * sizeof(*table), 64);
     int rc =
         tl__chip_alloc(chip, params_at + l->n_params * sizeof(*params), TL_MEMORY_RUN, "launch", &run->block, reterr);
 
@@ -126,10 +126,22 @@ static int place_launch(struct tl_run *run, struct tl_launch *l, const struct tl
     l->params = run->block + params_at;
     rc = tl__chip_copy_in(chip, run->status, &idle, sizeof(idle));
     if (rc == 0)
-        rc = tl__chip_copy_in(chip, l->tensors, table, l->n_tensors * sizeof(*table));
+        rc = tl__chip_copy_in(chip, l->tensors, table, TL_MAX_PROGRAM_ARGS * sizeof(*table));
     if (rc == 0)
         rc = tl__chip_copy_in(chip, l->params, params, l->n_params * sizeof(*params));
     return rc == 0 ? 0 : tl__fail(reterr, rc, "cannot write the launch to the device: %s", tl_strerror(rc));
+}
+
+/* What the run was not given: one element without memory, which no task takes. */
+static void fill_rest(struct tl_tensor *table, uint32_t from)
+{
+    const uint32_t one = 1;
+
+    for (uint32_t i = from; i < TL_MAX_PROGRAM_ARGS; i++) {
+        table[i] = tl_tensor_make(TL_UINT8, 1, &one);
+        table[i].buffer = TL_NOT_GIVEN;
+        table[i].buffer_bytes = one;
+    }
 }
 
 int tl__place(struct tl_run *run, const struct tl_chip_rings *rings, const int64_t *params, struct tl_error *reterr)
@@ -137,6 +149,7 @@ int tl__place(struct tl_run *run, const struct tl_chip_rings *rings, const int64
     struct tl_tensor table[TL_MAX_PROGRAM_ARGS];
     int rc = size_heaps(run->worker, &run->config, rings, reterr);
 
+    fill_rest(table, run->n_tensors);
     fill_rings(run->worker, &run->config, rings, &run->args);
     if (rc == 0)
         rc = place_tensors(run, table, reterr);

@@ -84,6 +84,8 @@ static int check_arguments(const struct tl_program *program, const struct tl_hos
     if (n_params != program->n_params)
         return tl__fail(reterr, TL_EINVAL, "%s takes %u parameters, not %u", program->name, program->n_params,
                         n_params);
+    if (n_params > 0 && params == NULL)
+        return tl__fail(reterr, TL_EINVAL, "%s takes %u parameters, and params is NULL", program->name, n_params);
     for (uint32_t i = 0; i < n_params; i++)
         if (params[i] < program->params[i].min || params[i] > program->params[i].max)
             return tl__fail(reterr, TL_ERANGE, "%s of %s must be %" PRId64 " to %" PRId64 ", not %" PRId64,
@@ -91,6 +93,10 @@ static int check_arguments(const struct tl_program *program, const struct tl_hos
                             params[i]);
     if (n_tensors > TL_MAX_PROGRAM_ARGS)
         return tl__fail(reterr, TL_EINVAL, "a program has at most %d tensors, not %u", TL_MAX_PROGRAM_ARGS, n_tensors);
+    if (program->n_tensors != 0 && n_tensors != program->n_tensors)
+        return tl__fail(reterr, TL_EINVAL, "%s takes %u tensors, not %u", program->name, program->n_tensors, n_tensors);
+    if (n_tensors > 0 && tensors == NULL)
+        return tl__fail(reterr, TL_EINVAL, "%u tensors for %s, and tensors is NULL", n_tensors, program->name);
     for (uint32_t i = 0; i < n_tensors; i++) {
         const struct tl_host_tensor *t = &tensors[i];
 
@@ -199,10 +205,16 @@ TL_API int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, cons
                             uint32_t n_tensors, const int64_t *params, uint32_t n_params,
                             const struct tl_run_config *config, struct tl_run **ret_run, struct tl_error *reterr)
 {
-    struct tl_run *run = tl__alloc(1, sizeof(*run));
     struct tl_chip_rings rings;
+    struct tl_run *run;
     int kind, rc;
 
+    if (w == NULL || program == NULL || ret_run == NULL)
+        return tl__fail(reterr, TL_EINVAL, "a run needs a worker, a program and a place for the run: %s is NULL",
+                        w == NULL         ? "the worker"
+                        : program == NULL ? "the program"
+                                          : "ret_run");
+    run = tl__alloc(1, sizeof(*run));
     if (run == NULL)
         return tl__fail(reterr, TL_ENOMEM, "no memory for a run");
     rc = copy_config(config, &run->config, reterr);

@@ -252,6 +252,12 @@ TL_API int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run
 {
     int code;
 
+    if (w == NULL || run == NULL) {
+        if (result != NULL)
+            *result = (struct tl_run_result){.run_code = TL_EINVAL};
+        return tl__fail(reterr, TL_EINVAL, "there is nothing to wait for: %s is NULL",
+                        w == NULL ? "the worker" : "the run");
+    }
     tl__lock(&w->lock);
     (void)tl__queue_settle(run, TL_FOREVER);
     if (run->stage != TL_RUN_FINISHED)
@@ -273,7 +279,14 @@ TL_API int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const s
                          const struct tl_run_config *config, struct tl_run_result *result, struct tl_error *reterr)
 {
     struct tl_run *run;
-    int rc = tl_worker_submit(w, program, tensors, n_tensors, params, n_params, config, &run, reterr);
+    int rc;
 
-    return rc != 0 ? rc : tl_worker_wait(w, run, result, reterr);
+    if (result != NULL)
+        memset(result, 0, sizeof(*result));
+    rc = tl_worker_submit(w, program, tensors, n_tensors, params, n_params, config, &run, reterr);
+    if (rc == 0)
+        return tl_worker_wait(w, run, result, reterr);
+    if (result != NULL)
+        result->run_code = rc; /* refused: nothing ran, and the result says so */
+    return rc;
 }

@@ -9,6 +9,10 @@ TL_API int tl_view(const struct tl_tensor *t, const uint32_t *offset, const uint
     struct tl_tensor v = *t;
     uint64_t step;
 
+    if (t->buffer == TL_NOT_GIVEN) { /* so that the submit which takes it says so */
+        *ret_view = *t;
+        return 0;
+    }
     if (t->rank > TL_MAX_DIMS || (t->rank > 0 && (offset == NULL || shape == NULL)))
         return TL_EINVAL;
     for (unsigned i = 0; i < t->rank; i++) {
@@ -28,6 +32,10 @@ TL_API int tl_transpose(const struct tl_tensor *t, unsigned a, unsigned b, struc
 {
     struct tl_tensor v = *t;
 
+    if (t->buffer == TL_NOT_GIVEN) { /* so that the submit which takes it says so */
+        *ret_view = *t;
+        return 0;
+    }
     if (t->rank > TL_MAX_DIMS)
         return TL_EINVAL;
     if (a >= t->rank || b >= t->rank)
@@ -45,6 +53,10 @@ TL_API int tl_reshape(const struct tl_tensor *t, unsigned rank, const uint32_t *
 {
     struct tl_tensor v = *t;
 
+    if (t->buffer == TL_NOT_GIVEN) { /* so that the submit which takes it says so */
+        *ret_view = *t;
+        return 0;
+    }
     if (rank > TL_MAX_DIMS || (rank > 0 && shape == NULL) || !tl_tensor_is_contiguous(t))
         return TL_EINVAL;
     v.rank = (uint8_t)rank;

@@ -11,13 +11,7 @@
 #include <tasklens/tensor.h>
 #include <tasklens/worker.h>
 
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
-            return 1;                                                                                                  \
-        }                                                                                                              \
-    } while (0)
+#include "levels.h"
 
 enum { FUNC_SCALE };
 
@@ -45,7 +39,7 @@ static void orchestrate(struct tl_orch *o, const struct tl_program_args *in)
         tl_add_input(&args, &x);
         tl_add_output(&args, &y);
         tl_add_scalar(&args, factor);
-        tl_dump(&args, x, y, factor);
+        tl_dump(&args, x, factor);
         tl_submit_aiv(o, FUNC_SCALE, &args);
     }
 }
@@ -56,34 +50,13 @@ static const struct tl_program program = {
     .name = "scale",
     .kernels = kernels,
     .n_kernels = TL_COUNT(kernels),
+    .n_tensors = 2,
     .orchestrate = orchestrate,
 };
 
-int main(void)
+int main(int argc, char **argv)
 {
-    float x[4] = {1.0f, 2.0f, 3.0f, 4.0f}, y[4] = {0};
-    struct tl_host_tensor tensors[] = {
-        {.name = "x", .data = x, .shape = {4}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_IN},
-        {.name = "y", .data = y, .shape = {4}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_OUT},
-    };
-    struct tl_worker_opts opts = TL_WORKER_OPTS_INIT;
-    struct tl_run_config config = TL_RUN_CONFIG_INIT;
-    struct tl_run_result result = {0};
-    struct tl_worker *worker = NULL;
-    struct tl_loaded *loaded = NULL;
-    struct tl_error err = {0};
-
+    CHECK(argc == 2);
     CHECK(strcmp(tl_strerror(TL_ENOMEM), "out of memory") == 0);
-    opts.mode = TL_DEVICE_THREAD;
-    CHECK(tl_worker_open(&opts, &worker, &err) == 0);
-    CHECK(tl_worker_load_linked(worker, &program, &loaded, &err) == 0);
-    if (tl_worker_run(worker, loaded, tensors, 2, NULL, 0, &config, &result, &err) != 0) {
-        fprintf(stderr, "run: %s\n", err.msg);
-        return 1;
-    }
-    CHECK(result.tasks == 1);
-    for (int i = 0; i < 4; i++)
-        CHECK(y[i] == 3.0f * x[i]);
-    tl_worker_close(worker);
-    return 0;
+    return run_levels(&program, argv[1]);
 }

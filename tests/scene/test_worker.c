@@ -512,6 +512,55 @@ static void what_a_worker_refuses(void **state)
     tl_worker_close(w);
 }
 
+/* The orchestration reads two tensors and never sees a byte that is none of them, said how many it takes or not. */
+static void tensors_that_are_missing_are_refused_and_the_result_says_so(void **state)
+{
+    const struct tl_host_tensor tensors[3] = {
+        {.name = "in", .data = in, .shape = {N}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_IN},
+        {.name = "out", .data = out, .shape = {N}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_OUT},
+        {.name = "more", .data = in, .shape = {N}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_IN},
+    };
+    struct tl_program counted = add_program;
+    struct tl_run_config config = TL_RUN_CONFIG_INIT;
+    struct tl_worker *w = open_worker(TL_DEVICE_THREAD, NULL);
+    struct tl_loaded *open, *closed;
+    struct tl_run_result result;
+    const int64_t add = 1;
+    struct tl_error err;
+
+    (void)state;
+    counted.n_tensors = 2;
+    assert_int_equal(tl_worker_load_linked(w, &add_program, &open, &err), 0);
+    assert_int_equal(tl_worker_load_linked(w, &counted, &closed, &err), 0);
+    for (uint32_t n = 0; n <= 3; n++) {
+        if (n == 2)
+            continue;
+        memset(&result, 0x5a, sizeof(result));
+        assert_int_equal(tl_worker_run(w, closed, tensors, n, &add, 1, &config, &result, &err), TL_EINVAL);
+        assert_non_null(strstr(err.msg, "adder takes 2 tensors, not"));
+        assert_int_equal(result.run_code, TL_EINVAL);
+        assert_int_equal(result.tasks, 0);
+        assert_int_equal(result.record_code, 0);
+        assert_string_equal(result.artifacts, "");
+    }
+    for (uint32_t n = 0; n < 2; n++) {
+        assert_int_equal(tl_worker_run(w, open, tensors, n, &add, 1, &config, &result, &err), TL_EGRAPH);
+        assert_non_null(strstr(err.msg, n == 0 ? "tensor 0 is a tensor of the program that this run was not given"
+                                               : "tensor 1 is a tensor of the program that this run was not given"));
+        assert_int_equal(result.run_code, TL_EGRAPH);
+    }
+    assert_int_equal(tl_worker_run(w, open, NULL, 2, &add, 1, &config, &result, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_run(w, open, tensors, 2, NULL, 1, &config, &result, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_run(w, open, tensors, 2, &add, 1, NULL, &result, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_run(w, NULL, tensors, 2, &add, 1, &config, &result, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_run(NULL, open, tensors, 2, &add, 1, &config, &result, &err), TL_EINVAL);
+    assert_int_equal(result.run_code, TL_EINVAL);
+    assert_int_equal(tl_worker_submit(w, open, tensors, 2, &add, 1, &config, NULL, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_run(w, closed, tensors, 2, &add, 1, &config, &result, &err), 0);
+    assert_int_equal(result.run_code, 0);
+    tl_worker_close(w);
+}
+
 static uint64_t cpu_us(void)
 {
     struct rusage usage;
@@ -541,6 +590,7 @@ static void an_idle_worker_uses_no_cpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tensors_that_are_missing_are_refused_and_the_result_says_so),
         cmocka_unit_test(a_linked_program_runs_again_and_again),
         cmocka_unit_test(one_cluster_is_enough),
         cmocka_unit_test(a_run_starts_while_another_waits_for_its_export),
