@@ -266,17 +266,14 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Writes "a, b, c" of the programs in `dir`. */
-static void list_programs(const char *dir, char *list, size_t size)
+/* The names of the programs in `dir`, sorted. How many. */
+static size_t read_programs(const char *dir, char (*names)[64], size_t max)
 {
-    char names[64][64];
     const struct dirent *entry;
     size_t count = 0;
     DIR *d = opendir(dir);
 
-    if (d == NULL)
-        return;
-    while (count < 64 && (entry = readdir(d)) != NULL) {
+    while (d != NULL && count < max && (entry = readdir(d)) != NULL) {
         size_t stem = stem_of(entry->d_name);
 
         if (stem == 0 || stem >= sizeof(names[0]))
@@ -284,13 +281,33 @@ static void list_programs(const char *dir, char *list, size_t size)
         memcpy(names[count], entry->d_name, stem);
         names[count++][stem] = '\0';
     }
-    (void)closedir(d);
+    if (d != NULL)
+        (void)closedir(d);
     qsort(names, count, sizeof(names[0]), by_name);
+    return count;
+}
+
+/* Writes "a, b, c" of the programs in `dir`. */
+static void list_programs(const char *dir, char *list, size_t size)
+{
+    char names[64][64];
+    size_t count = read_programs(dir, names, 64);
+
     for (size_t i = 0; i < count; i++) {
         size_t used = strlen(list);
 
         (void)snprintf(list + used, size - used, "%s%.63s", used ? ", " : "", names[i]);
     }
+}
+
+int tl__bundled_names(char (*names)[64], size_t max, size_t *ret_count, struct tl_error *reterr)
+{
+    char dir[4096];
+
+    if (examples_dir(dir, sizeof(dir)) != 0)
+        return tl__fail(reterr, TL_ENOENT, "no bundled programs are installed");
+    *ret_count = read_programs(dir, names, max);
+    return 0;
 }
 
 int tl__bundled(const char *name, char *ret_path, size_t size, struct tl_error *reterr)

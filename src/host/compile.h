@@ -21,5 +21,7 @@ void tl__compile_discard(const char *path, int lock);
 
 /* Path of the bundled program `name`. TL_ENOENT: the message lists those that are there. */
 int tl__bundled(const char *name, char *ret_path, size_t size, struct tl_error *reterr);
+/* The names of all bundled programs, sorted, at most `max`. TL_ENOENT: none are installed. */
+int tl__bundled_names(char (*names)[64], size_t max, size_t *ret_count, struct tl_error *reterr);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/locate.h"
 
-#include <dlfcn.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,21 +23,41 @@ static int to_dir(char *path)
     return 0;
 }
 
+/* The file that `address` is mapped from, as the kernel names it: absolute whatever the loader was given (a relative
+ * LD_LIBRARY_PATH) and wherever the process is by now, and not what a program was called by. */
+static int mapped_file(const void *address, char *path, size_t size)
+{
+    char line[PATH_MAX + 128];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    int rc = TL_ENOENT;
+
+    while (maps != NULL && rc != 0 && fgets(line, sizeof(line), maps) != NULL) {
+        const char *name = strchr(line, '/');
+        uint64_t from, to;
+        char *end;
+
+        from = strtoull(line, &end, 16);
+        to = *end == '-' ? strtoull(end + 1, NULL, 16) : 0;
+        if (name == NULL || (uintptr_t)address < from || (uintptr_t)address >= to)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        if ((size_t)snprintf(path, size, "%s", name) >= size)
+            break;
+        rc = 0;
+    }
+    if (maps != NULL)
+        (void)fclose(maps);
+    return rc;
+}
+
 /* The directory of the object that holds this code (which = 0), or of the running program (1). */
 static int self_dir(unsigned which, char *path, size_t size)
 {
     static const int marker; /* an address in the object that holds this code */
-    char resolved[PATH_MAX]; /* what realpath asks for */
-    Dl_info info;
     ssize_t n;
 
-    if (which == 0) {
-        /* A program's own name is what it was called by, which may be a link from quite another place. */
-        if (dladdr(&marker, &info) == 0 || info.dli_fname == NULL || info.dli_fname[0] != '/' ||
-            realpath(info.dli_fname, resolved) == NULL || (size_t)snprintf(path, size, "%s", resolved) >= size)
-            return TL_ENOENT;
-        return to_dir(path);
-    }
+    if (which == 0)
+        return mapped_file(&marker, path, size) == 0 ? to_dir(path) : TL_ENOENT;
     n = readlink("/proc/self/exe", path, size - 1);
     if (n <= 0)
         return TL_ENOENT;

@@ -7,7 +7,8 @@
 #define TL_TOOLS_CMD_H
 
 /* X(name), in the order that `tasklens --help` shows. */
-#define TL_CMD_LIST(X) X(run) X(dump) X(swimlane) X(sched) X(critical_path) X(deps) X(pmu) X(scope) X(recover)
+#define TL_CMD_LIST(X)                                                                                                 \
+    X(run) X(dump) X(swimlane) X(sched) X(critical_path) X(deps) X(pmu) X(scope) X(recover) X(list) X(completion)
 
 enum tl_exit {
     TL_EXIT_OK = 0,

@@ -236,12 +236,23 @@ static const struct tl_opt *row_of(const struct tl_opts *opts, int code)
     return NULL;
 }
 
+static const struct tl_opts_visitor *visitor;
+
+void tl__opts_set_visitor(const struct tl_opts_visitor *v)
+{
+    visitor = v;
+}
+
 int tl__opts_parse(const struct tl_opts *opts, int argc, char **argv, const char **words, size_t *ret_count)
 {
     struct option longs[MAX_OPTIONS + 2];
     char letters[MAX_OPTIONS * 3 + 3];
     int code;
 
+    if (visitor != NULL) {
+        visitor->visit(visitor->ctx, opts);
+        return TL_EXIT_OK;
+    }
     if (opts->count > MAX_OPTIONS)
         return tl__cmd_fail(opts->command, "too many options in the table");
     getopt_tables(opts, longs, letters);

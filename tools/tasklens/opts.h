@@ -53,8 +53,15 @@ enum { TL_OPTS_GO_ON = -1 };
  */
 int tl__opts_parse(const struct tl_opts *opts, int argc, char **argv, const char **words, size_t *ret_count);
 
-/* A whole number, decimal or 0x hexadecimal, all of `text`. 0; TL_OPTS_NO_NUMBER; or TL_OPTS_TOO_LARGE, a number that 64
- * bits do not hold. */
+/* While set, tl__opts_parse hands each command's table to it in place of reading argv, and returns 0. */
+struct tl_opts_visitor {
+    void (*visit)(void *ctx, const struct tl_opts *opts);
+    void *ctx;
+};
+void tl__opts_set_visitor(const struct tl_opts_visitor *visitor);
+
+/* A whole number, decimal or 0x hexadecimal, all of `text`. 0; TL_OPTS_NO_NUMBER; or TL_OPTS_TOO_LARGE, a number that
+ * 64 bits do not hold. */
 enum { TL_OPTS_NO_NUMBER = -1, TL_OPTS_TOO_LARGE = -2 };
 int tl__opts_number(const char *text, int64_t *ret_value);
 
