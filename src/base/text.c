@@ -45,6 +45,15 @@ void tl__text_hex(struct tl_text *t, uint64_t value, unsigned digits)
     tl__text_put(t, text);
 }
 
+void tl__text_call(struct tl_text *t, const char *function, int code)
+{
+    tl__text_put(t, function);
+    tl__text_put(t, code < 0 && code != TL_TEXT_NO_CODE ? "(-" : "(");
+    if (code != TL_TEXT_NO_CODE)
+        tl__text_dec(t, code < 0 ? (uint64_t) - (int64_t)code : (uint64_t)code);
+    tl__text_put(t, ")");
+}
+
 const char *tl__source_name(const char *path)
 {
     size_t at = path != NULL ? strlen(path) : 0;

@@ -23,6 +23,10 @@ void tl__text_dec(struct tl_text *t, uint64_t value);
 /* "0x" and at least `digits` (1..16) hexadecimal digits. */
 void tl__text_hex(struct tl_text *t, uint64_t value, unsigned digits);
 
+#define TL_TEXT_NO_CODE INT32_MIN
+/* "exit(3)"; with TL_TEXT_NO_CODE, of calls that take none, "execve()". */
+void tl__text_call(struct tl_text *t, const char *function, int code);
+
 /* Of a source's path (__FILE__, or NULL): its name and its folder's, in place. Enough to find it, and the same wherever
  * the tree lies and from wherever it was built. */
 const char *tl__source_name(const char *path);

@@ -51,6 +51,12 @@ struct tl_fault {
     const char *object;       /* the program's shared object, if the instruction lies in it, and where; else NULL */
     uint64_t object_offset;
 };
+/* Whose code the calling thread is in. Safe in a signal handler. */
+enum tl_current_kind { TL_CURRENT_NONE, TL_CURRENT_KERNEL, TL_CURRENT_ORCHESTRATION };
+enum tl_current_kind tl__device_current(void);
+/* "kernel "x", task r0t2 (0x...) on AIV core 3", or "the orchestration, after 3 submitted tasks"; "" outside of the
+ * program's code. Safe in a signal handler. */
+void tl__device_whose(char *to, size_t size);
 /* Writes to the run's status what the calling thread was running, how the address lies to that task's arguments, and
  * how far the run was. Leaves state and code alone. Safe in a signal handler. */
 void tl__device_describe(const struct tl_fault *fault, struct tl_run_status *status);

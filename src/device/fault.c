@@ -165,9 +165,12 @@ static void put_where(struct tl_text *t, const struct tl_current *c)
     if (c == NULL)
         return;
     if (c->core == NULL) {
+        /* relaxed: this thread's own */
+        uint64_t submitted = tl_load_rlx((tl_au64 *)(uintptr_t)&c->device->submitted);
+
         tl__text_put(t, ", after ");
-        tl__text_dec(t, tl_load_rlx((tl_au64 *)(uintptr_t)&c->device->submitted)); /* relaxed: this thread's own */
-        tl__text_put(t, " submitted tasks");
+        tl__text_dec(t, submitted);
+        tl__text_put(t, submitted == 1 ? " submitted task" : " submitted tasks");
         return;
     }
     tl__text_put(t, ", ");
@@ -298,6 +301,23 @@ static void put_counts(const struct tl_current *c, struct tl_run_status *status)
     tl_store_rlx(&status->retired, retired);
     tl_store_rlx(&status->submitted, tl_load_rlx(&d->submitted));
     status->wall_ns = tl__now_ns() - d->began_ns;
+}
+
+enum tl_current_kind tl__device_current(void)
+{
+    return tl__current == NULL         ? TL_CURRENT_NONE
+           : tl__current->core == NULL ? TL_CURRENT_ORCHESTRATION
+                                       : TL_CURRENT_KERNEL;
+}
+
+void tl__device_whose(char *to, size_t size)
+{
+    struct tl_text t = tl__text(to, size);
+
+    if (tl__current == NULL)
+        return;
+    put_who(&t, tl__current);
+    put_where(&t, tl__current);
 }
 
 void tl__device_describe(const struct tl_fault *fault, struct tl_run_status *status)

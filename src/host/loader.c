@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "host/files.h"
 #include "host/params.h"
+#include "host/user_code.h"
 
 static int check_signature(const struct tl_kernel *k, const char *where, struct tl_error *reterr)
 {
@@ -121,7 +122,9 @@ int tl__object_open(const char *path, struct tl_object *ret_object, struct tl_er
     rc = tl__file_hash(object.path, &object.hash, reterr);
     if (rc != 0)
         goto fail;
+    tl__user_code_enter("a constructor", object.path); /* dlopen() runs them */
     object.handle = dlopen(object.path, RTLD_NOW | RTLD_LOCAL);
+    tl__user_code_leave();
     if (object.handle == NULL) {
         why = dlerror();
         rc = tl__fail(reterr, TL_ELOAD, "%s: not a program: %s", path, why != NULL ? why : "it cannot be loaded");

@@ -106,7 +106,12 @@ int tl__chip_find_beside(const char *const *candidates, bool (*accept)(const cha
  * Returns the process's exit code; `*ret_error` is static text or NULL. */
 int tl__chip_main(int argc, char **argv, const char **ret_error);
 /* For that program's own _exit(): the call `called` of a kernel or an orchestration is reported as a crash is, and the
- * caller then ends the process. Nothing between runs. */
-void tl__chip_exit(const char *called, int code);
+ * caller then ends the process. False, and nothing is done: between runs, in a child of the program's. */
+bool tl__chip_exit(const char *called, int code);
+/* Whether the calling thread, of a chip in a thread, is in a kernel or the orchestration; `to` then says in which. Safe
+ * in a signal handler. */
+bool tl__chip_whose(char *to, size_t size);
+/* "SIGTERM"; "a signal" for what is none. Static, and safe in a signal handler once it was asked for. */
+const char *tl__signal_name(int signal_number);
 
 #endif

@@ -74,13 +74,11 @@ int tl__chip_main(int argc, char **argv, const char **ret_error)
     }
     (void)madvise(server.memory.base, server.memory.bytes, MADV_HUGEPAGE);
     (void)madvise(server.memory.base, server.memory.bytes, MADV_DONTDUMP);
-    /* A terminal's interrupt is for the host, which decides; a host that it ends takes us along. */
-    (void)signal(SIGINT, SIG_IGN);
     tl__crash_install(&server.memory);
     return tl__serve(&server) == 0 ? 0 : 3;
 }
 
-void tl__chip_exit(const char *called, int code)
+bool tl__chip_exit(const char *called, int code)
 {
-    tl__crash_exit(called, code);
+    return tl__crash_exit(called, code);
 }

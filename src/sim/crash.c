@@ -3,9 +3,11 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "base/env.h"
 #include "base/text.h"
 #include "device/device.h"
+#include "sim/chip.h"
 #include "wire/launch.h"
 
 #define STACK_BYTES (64u * 1024u)
@@ -30,30 +33,37 @@ static struct {
 static tl_au64 crash_status;
 static tl_au32 crash_taken; /* K3: 1: a thread is reporting */
 
-static const struct {
-    int number;
-    const char *name;
-} signals[] = {
-    {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"},
-};
+/* Faults of the program. */
+static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+/* What ends a process by default without being a fault: a program that raises one ends the chip, and is named. The
+ * real-time signals do so too. */
+static const int endings[] = {SIGTERM, SIGHUP,  SIGQUIT, SIGINT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM,  SIGVTALRM,
+                              SIGPROF, SIGXCPU, SIGXFSZ, SIGSYS, SIGTRAP, SIGIO,   SIGPWR,  SIGSTKFLT};
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What ends a process without being a fault of its program. */
-static const struct {
-    int number;
-    const char *name;
-} others[] = {
-    {SIGKILL, "SIGKILL"}, {SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"}, {SIGHUP, "SIGHUP"}, {SIGQUIT, "SIGQUIT"},
-};
+/* Threads that run the program's code, for signals that the kernel delivers to another one. */
+#define THREADS_MAX 256u
+static tl_au32 thread_ids[THREADS_MAX]; /* 0: none; written once each, before any launch or by the thread itself */
+static tl_au32 thread_count, asked;     /* `asked`: how many of them were asked whose signal it is */
+static pid_t process;                   /* 0: not a chip's process; a forked child is another */
 
 const char *tl__signal_name(int signal_number)
 {
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-        if (signals[i].number == signal_number)
-            return signals[i].name;
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (others[i].number == signal_number)
-            return others[i].name;
-    return "a signal";
+    static char names[65][16]; /* static text, also for those who ask later */
+    const char *name = sigabbrev_np(signal_number);
+
+    if (signal_number < 1 || signal_number > 64)
+        return "a signal";
+    if (names[signal_number][0] == '\0') {
+        struct tl_text t = tl__text(names[signal_number], sizeof(names[0]));
+
+        tl__text_put(&t, name != NULL ? "SIG" : "SIGRTMIN+");
+        if (name != NULL)
+            tl__text_put(&t, name);
+        else
+            tl__text_dec(&t, (uint64_t)(signal_number - SIGRTMIN));
+    }
+    return names[signal_number];
 }
 
 /* ---- what a signal says ---- */
@@ -88,7 +98,7 @@ static const char *how(int signal_number, int code)
     if (signal_number == SIGABRT)
         return "abort() was called";
     if (code <= 0)
-        return "the signal was sent, by raise() or by another process";
+        return "the signal was sent, by raise(), kill() or a timer of the program, or by another process";
     if (signal_number == SIGILL)
         return "an instruction that this processor does not have, or a trap that the compiler put there";
     if (signal_number == SIGFPE)
@@ -156,28 +166,74 @@ static void on_crash(int signal_number, siginfo_t *info, void *context)
         (void)raise(signal_number); /* sent by somebody: nothing would repeat it */
 }
 
-void tl__crash_exit(const char *called, int code)
+bool tl__chip_whose(char *to, size_t size)
+{
+    if (tl__device_current() == TL_CURRENT_NONE)
+        return false;
+    tl__device_whose(to, size);
+    return true;
+}
+
+static bool is_ending(int signal_number)
+{
+    for (size_t i = 0; i < COUNT_OF(endings); i++)
+        if (endings[i] == signal_number)
+            return true;
+    return signal_number >= SIGRTMIN;
+}
+
+/*
+ * Sent by this process, or by another. A signal to the process is delivered to any of its threads; it is handed on
+ * to those that may be running the program's code, so that the one that is names the kernel.
+ */
+static void on_ending(int signal_number, siginfo_t *info, void *context)
+{
+    bool ours = info->si_code > 0 || info->si_code == SI_TIMER || info->si_pid == getpid();
+    uint32_t next;
+
+    /* A terminal's interrupt is for the host, which decides; a host that it ends takes us along. */
+    if (signal_number == SIGINT && !ours)
+        return;
+    while (ours && tl__device_current() == TL_CURRENT_NONE &&
+           (next = tl_add_rlx(&asked, 1u)) < THREADS_MAX) { /* relaxed: a turn each */
+        pid_t id = (pid_t)tl_load_rlx(&thread_ids[next]);   /* relaxed: a thread's own number, or 0 */
+
+        if (id != 0 && tgkill(process, id, signal_number) == 0)
+            return;
+    }
+    on_crash(signal_number, info, context);
+    if (info->si_code > 0) /* nothing repeats it */
+        (void)raise(signal_number);
+}
+
+bool tl__crash_exit(const char *called, int code)
 {
     struct tl_fault fault = {0};
     char text[40];
     struct tl_text t = tl__text(text, sizeof(text));
 
-    if (tl_load_acq(&crash_status) == 0) /* K1: between runs */
-        return;
+    if (tl_load_acq(&crash_status) == 0 || getpid() != process) /* K1: between runs; or a child of the program's */
+        return false;
+    /* A thread that the program made may end as it likes, and a process may not. */
+    if (tl__device_current() == TL_CURRENT_NONE && strcmp(called, "pthread_exit") == 0)
+        return false;
     take_turn();
-    tl__text_put(&t, called);
-    tl__text_put(&t, code < 0 ? "(-" : "(");
-    tl__text_dec(&t, code < 0 ? (uint64_t) - (int64_t)code : (uint64_t)code);
-    tl__text_put(&t, ")");
+    tl__text_call(&t, called, code);
     fault.called = text;
     report(&fault);
     tl_store_rel(&crash_status, 0); /* K2: what ends the process next has nothing to add */
+    return true;
 }
 
 static void on_exit_called(int code, void *arg)
 {
     (void)arg;
-    tl__crash_exit("exit", code);
+    (void)tl__crash_exit("exit", code);
+}
+
+static void on_quick_exit(void)
+{
+    (void)tl__crash_exit("quick_exit", TL_TEXT_NO_CODE);
 }
 
 /* ---- set-up ---- */
@@ -185,26 +241,55 @@ static void on_exit_called(int code, void *arg)
 void tl__crash_thread(void)
 {
     const stack_t alternate = {.ss_sp = tl__reserve(STACK_BYTES), .ss_size = STACK_BYTES};
+    uint32_t number = tl_add_rlx(&thread_count, 1u); /* relaxed: only to be unequal */
+    sigset_t all;
+    /* Threads of the library have them blocked; one that a kernel raises on itself would be lost. */
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_UNBLOCK, &all, NULL);
 
+    if (number < THREADS_MAX)
+        tl_store_rlx(&thread_ids[number], (uint32_t)gettid()); /* relaxed: read by handlers, which may find 0 */
     if (alternate.ss_sp != NULL) /* without it an overflow of the stack ends the chip unreported */
         (void)sigaltstack(&alternate, NULL);
 }
 
+/* A child that the program forks does not outlive the chip. */
+static void follow_the_chip(void)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static void handle(int signal_number, void (*handler)(int, siginfo_t *, void *), const sigset_t *mask)
+{
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+    action.sa_sigaction = handler;
+    action.sa_mask = *mask;
+    (void)sigaction(signal_number, &action, NULL);
+}
+
 void tl__crash_install(const struct tl_devmem *memory)
 {
-    struct sigaction action;
+    sigset_t mask;
 
     crash_memory = *memory;
-    memset(&action, 0, sizeof(action));
-    action.sa_sigaction = on_crash;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    (void)sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-        (void)sigaddset(&action.sa_mask, signals[i].number);
+    process = getpid();
+    (void)sigemptyset(&mask);
+    for (int number = 1; number < SIGRTMAX; number++) {
+        (void)tl__signal_name(number); /* made before any handler needs it */
+        for (size_t i = 0; i < COUNT_OF(faults); i++)
+            if (faults[i] == number)
+                (void)sigaddset(&mask, number);
+    }
     tl__crash_thread();
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-        (void)sigaction(signals[i].number, &action, NULL);
+    for (size_t i = 0; i < COUNT_OF(faults); i++)
+        handle(faults[i], on_crash, &mask);
+    for (int number = 1; number < SIGRTMAX; number++)
+        if (is_ending(number))
+            handle(number, on_ending, &mask);
     (void)on_exit(on_exit_called, NULL);
+    (void)at_quick_exit(on_quick_exit);
+    (void)pthread_atfork(NULL, NULL, follow_the_chip);
 }
 
 static int find_end(struct dl_phdr_info *info, size_t size, void *arg)

@@ -7,6 +7,8 @@
 #ifndef TL_SIM_CRASH_H
 #define TL_SIM_CRASH_H
 
+#include <stdbool.h>
+
 #include "wire/memory.h"
 
 /* Installs the handlers and makes this thread ready for them. Called once, before any launch. */
@@ -18,10 +20,8 @@ void tl__crash_thread(void);
 void tl__crash_set_status(uint64_t status);
 /* Whose code runs: `object` is dlopen's, open until the next call; NULL: none. */
 void tl__crash_set_object(void *object);
-/* The program called `called` ("_exit") with `code`: reported like a crash; then the caller ends the process. Nothing
- * between runs. */
-void tl__crash_exit(const char *called, int code);
-/* "SIGSEGV" and so on; "a signal" for others. Static. */
-const char *tl__signal_name(int signal_number);
+/* The program called `called` ("_exit", "execve") with `code`: reported like a crash; true: the caller then ends the
+ * process. False, and nothing is done: between runs, in a child of the program's, in a thread of its own that ends. */
+bool tl__crash_exit(const char *called, int code);
 
 #endif

@@ -2,26 +2,29 @@
 /* tasklens-chip: a simulated chip as a process. Started by the library, never by hand. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <tasklens/error.h>
 
 #include "base/log.h"
+#include "../way_out.h"
 #include "sim/chip.h"
 
-/* What a program finds in place of the C library's: a kernel that ends the process is told of. */
-TL_API _Noreturn void _exit(int code)
+/* A kernel or an orchestration that ends the process is told of. */
+void tl__way_out(const char *called, int code)
 {
-    tl__chip_exit("_exit", code);
-    for (;;)
-        (void)syscall(SYS_exit_group, code);
+    if (tl__chip_exit(called, code))
+        tl__way_out_end(code);
 }
 
-TL_API _Noreturn void _Exit(int code)
+/* The chip's handlers tell of it. */
+void tl__way_out_signal(int signal_number)
 {
-    tl__chip_exit("_Exit", code);
-    _exit(code);
+    (void)signal_number;
+}
+
+void (*tl__way_out_handler(void))(int, siginfo_t *, void *)
+{
+    return NULL;
 }
 
 static void to_stderr(void *ctx, enum tl_log_level level, const char *line)

@@ -20,6 +20,7 @@
 #include "run_ranks.h"
 #include "run_setup.h"
 #include "run_signal.h"
+#include "run_way_out.h"
 
 #define COMMAND "run"
 #define PROGRESS_NS UINT64_C(200000000)
@@ -298,6 +299,7 @@ static int run_main(int argc, char **argv)
     if (rc != 0)
         return rc;
     tl__log_set_sink(to_stderr, NULL);
+    tl__way_out_install();
     rc = find_program(&s);
     if (rc == 0)
         rc = s.o.list_cases                        ? list_cases(&s)

@@ -6,6 +6,7 @@
 #include "cmd.h"
 #include "host/compile.h"
 #include "host/worker_impl.h"
+#include "run_way_out.h"
 
 #define COMMAND "run"
 
@@ -85,5 +86,9 @@ int tl__run_golden(struct tl_run_session *s, struct tl_data *data)
     int rc = tl__data_golden(data, &err);
 
     s->has_golden = s->program->golden != NULL;
-    return s->has_golden && rc != 0 ? data_failed(s, rc, &err) : 0;
+    if (s->has_golden && rc != 0)
+        return data_failed(s, rc, &err);
+    if (s->o.worker.mode == TL_DEVICE_THREAD) /* not before: prepare() and golden() are watched in another way */
+        tl__way_out_catch_faults();
+    return 0;
 }

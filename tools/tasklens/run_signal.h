@@ -8,5 +8,9 @@
 void tl__signal_tells(const char *dir);
 /* And from here on nothing is told any more. */
 void tl__signal_tells_nothing(void);
+/* The directory of that line while it stands; else "". Safe in a signal handler. */
+const char *tl__signal_recording(void);
+/* Writes the line to stderr if it stands. Safe in a signal handler. */
+void tl__signal_tell(void);
 
 #endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_way_out.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/leftovers.h"
+#include "base/text.h"
+#include "cmd.h"
+#include "../way_out.h"
+#include "host/user_code.h"
+#include "run_signal.h"
+#include "sim/chip.h"
+
+static const int endings[] = {SIGTERM, SIGHUP,  SIGQUIT, SIGINT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM,  SIGVTALRM,
+                              SIGPROF, SIGXCPU, SIGSYS,  SIGIO,  SIGPWR,  SIGTRAP, SIGXFSZ, SIGSTKFLT};
+static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static pid_t process;
+
+/* Says it and ends the command. Only what is safe in a signal handler: another thread may hold any lock. */
+static _Noreturn void end(enum tl_user_code whose, const char *who, const char *how)
+{
+    char line[1600];
+    struct tl_text t = tl__text(line, sizeof(line));
+    ssize_t written;
+
+    tl__text_put(&t, "tasklens run: ");
+    tl__text_put(&t, who);
+    tl__text_put(&t, how);
+    if (whose == TL_USER_DEVICE) {
+        tl__text_put(&t, "; it must return");
+        if (tl__signal_recording()[0] != '\0') {
+            tl__text_put(&t, ". What was recorded until then is kept: `tasklens recover ");
+            tl__text_put(&t, tl__signal_recording());
+            tl__text_put(&t, "` makes it readable");
+        }
+    } else {
+        tl__text_put(&t, "; it must return 0, or a negative code that says why it cannot go on");
+    }
+    tl__text_put(&t, "\n");
+    written = write(STDERR_FILENO, line, t.used);
+    (void)written; /* there is nobody else to tell */
+    tl__leftovers_discard();
+    tl__way_out_end(whose == TL_USER_DEVICE ? TL_EXIT_DEVICE : TL_EXIT_USAGE);
+}
+
+void tl__way_out(const char *called, int code)
+{
+    char who[400], how[80];
+    struct tl_text t = tl__text(how, sizeof(how));
+    enum tl_user_code whose = getpid() == process ? tl__user_code_here(who, sizeof(who)) : TL_USER_NONE;
+
+    if (whose == TL_USER_NONE)
+        return;
+    tl__text_put(&t, " called ");
+    tl__text_call(&t, called, code);
+    end(whose, who, how);
+}
+
+static void on_exit_called(int code, void *arg)
+{
+    (void)arg;
+    tl__way_out("exit", code);
+}
+
+static void on_quick_exit(void)
+{
+    tl__way_out("quick_exit", TL_TEXT_NO_CODE);
+}
+
+void tl__way_out_signal(int signal_number)
+{
+    char who[400], how[80];
+    struct tl_text t = tl__text(how, sizeof(how));
+    enum tl_user_code whose = getpid() == process ? tl__user_code_here(who, sizeof(who)) : TL_USER_NONE;
+
+    if (whose == TL_USER_NONE)
+        return;
+    tl__text_put(&t, " was ended by ");
+    tl__text_put(&t, tl__signal_name(signal_number));
+    end(whose, who, how);
+}
+
+/* What another process sent is for the command, and ends it as it always does. */
+static void on_signal(int signal_number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (info->si_code > 0 || info->si_code == SI_TIMER || info->si_pid == getpid())
+        tl__way_out_signal(signal_number);
+    if (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP)
+        tl__signal_tell();
+    tl__leftovers_discard();
+    (void)signal(signal_number, SIG_DFL);
+    (void)raise(signal_number);
+}
+
+void (*tl__way_out_handler(void))(int, siginfo_t *, void *)
+{
+    return on_signal;
+}
+
+/* `always`: in place of the command's own handler, which does less. Others' stay. */
+static void catch_signal(int signal_number, bool always)
+{
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER}, before;
+
+    action.sa_sigaction = on_signal;
+    (void)sigemptyset(&action.sa_mask);
+    if (sigaction(signal_number, NULL, &before) == 0 && (before.sa_flags & SA_SIGINFO) == 0 &&
+        (always ? before.sa_handler != SIG_IGN : before.sa_handler == SIG_DFL))
+        (void)sigaction(signal_number, &action, NULL);
+}
+
+void tl__way_out_install(void)
+{
+    process = getpid();
+    (void)tl__signal_name(SIGTERM);
+    (void)on_exit(on_exit_called, NULL);
+    (void)at_quick_exit(on_quick_exit);
+    for (size_t i = 0; i < COUNT_OF(endings); i++) {
+        (void)tl__signal_name(endings[i]); /* made before a handler needs it */
+        catch_signal(endings[i], endings[i] == SIGINT || endings[i] == SIGTERM || endings[i] == SIGHUP);
+    }
+    for (int number = SIGRTMIN; number < SIGRTMAX; number++)
+        catch_signal(number, false);
+}
+
+void tl__way_out_catch_faults(void)
+{
+    for (size_t i = 0; i < COUNT_OF(faults); i++) {
+        (void)tl__signal_name(faults[i]);
+        catch_signal(faults[i], false);
+    }
+}
