@@ -21,8 +21,9 @@
 #define TL_JOURNAL_NAME "run.journal"
 #define TL_JOURNAL_MAX_STREAMS 16
 #define TL_JOURNAL_MAX_LOSSES 8
-#define TL_JOURNAL_NO_BIN UINT64_MAX /* bin offset of a record without payload */
-#define TL_JOURNAL_VERSION 1
+#define TL_JOURNAL_NO_BIN UINT64_MAX                  /* bin offset of a record without payload */
+#define TL_JOURNAL_DAMAGED_NAME "run.journal.damaged" /* what a recovery could not read all of */
+#define TL_JOURNAL_VERSION 2
 
 /* What the records of stream i are. */
 struct tl_journal_stream {
@@ -55,6 +56,7 @@ struct tl_journal_run {
 enum tl_journal_kind {
     TL_JOURNAL_RECORDS = 1, /* one collected buffer */
     TL_JOURNAL_END = 2,     /* a lane's end mark of an epoch: its counters */
+    TL_JOURNAL_BEGUN = 3,   /* the directory holds nothing of an older recording any more; the reader's own */
 };
 
 /* One block: what is appended, and what the reader hands out. Pointers: the caller's during an append; the reader's
@@ -84,7 +86,9 @@ int tl__journal_create(const char *dir, const struct tl_journal_run *run, struct
  * append returns it. TL_EINVAL: an unknown stream or kind. Never both partly. Allocates only when a block is larger
  * than any before. */
 int tl__journal_append(struct tl_journal_writer *writer, const struct tl_journal_block *block);
-/* Blocks and bytes written so far. */
+/* The directory is clear of older recordings: appends that, with a copy of the header. As tl__journal_append. */
+int tl__journal_begun(struct tl_journal_writer *writer);
+/* Bytes written so far. */
 uint64_t tl__journal_bytes(const struct tl_journal_writer *writer);
 /* Closes; `unlink_it` removes the file (the manifests are in place). NULL is fine. */
 void tl__journal_close(struct tl_journal_writer *writer, bool unlink_it);
@@ -94,15 +98,22 @@ struct tl_journal_report {
     uint64_t blocks;        /* good ones handed out */
     uint64_t duplicates;    /* same kind, stream, lane, epoch and seq as an earlier one: dropped */
     uint64_t bytes_good;    /* of the file, header included */
-    uint64_t bytes_dropped; /* after the last good block: a torn tail, or what follows a corrupt block */
+    uint64_t bytes_dropped; /* the others: damage and a torn tail */
+    uint64_t bytes_torn;    /* of them, the torn tail */
+    uint64_t places;        /* stretches of damage */
+    uint64_t blocks_lost;   /* of records, as their headers and the numbers of the others tell: at least */
+    uint64_t records_lost;  /* in those of them whose headers are intact: at least */
     bool torn;              /* the file ends inside a block */
-    bool corrupt;           /* a whole block is there and its checksum or fields are wrong */
-    char reason[160];       /* in words; "" when the file ends at a block's end */
+    bool corrupt;           /* something else is not what it says */
+    bool begun;             /* the run had cleared its directory */
+    bool tells_begun;       /* the journal's version tells that at all */
+    char reason[160];       /* the first damage in words; "" when there is none */
 };
 
 struct tl_journal_reader; /* made by tl__journal_open, ended by tl__journal_reader_close */
 
-/* Opens `path` (the file itself). TL_ENOENT; TL_EPARSE: not a journal, or its header is damaged; TL_EVERSION: needs a
+/* Opens `path` (the file itself). A damaged header is made good from its copy. TL_ENOENT; TL_EPARSE: not a journal, or
+ * its header is damaged and so is the copy, or version 1 had none; TL_EVERSION: needs a
  * newer reader; TL_EIO; TL_ENOMEM. */
 int tl__journal_open(const char *path, struct tl_journal_reader **ret_reader, struct tl_error *reterr);
 /* True if `path` is the beginning of a journal's header and no more: its writer was killed before the first block, and
@@ -117,7 +128,7 @@ int tl__journal_open_memory(const void *image, size_t size, const char *name, st
                             struct tl_error *reterr);
 /* The reader's. */
 const struct tl_journal_run *tl__journal_run(const struct tl_journal_reader *reader);
-/* 1 and *ret_block set, 0 at the end (see the report), TL_ENOMEM. */
+/* The next intact block: 1 and *ret_block set, 0 at the end (see the report), TL_ENOMEM. */
 int tl__journal_next(struct tl_journal_reader *reader, struct tl_journal_block *ret_block);
 const struct tl_journal_report *tl__journal_report(const struct tl_journal_reader *reader);
 /* NULL is fine. */

@@ -15,7 +15,8 @@
 #define TL_JOURNAL_HEADER_MAX 65536u /* a header that claims more is damaged */
 #define TL_JOURNAL_BODY_MAX ((uint64_t)1 << 32)
 
-/* A later version may make the header longer; blocks start at header_bytes. */
+/* Version 1 has no block that says the run has begun (TL_JOURNAL_BEGUN); otherwise it is the same. A later version may
+ * make the header longer; blocks start at header_bytes. */
 struct tl_journal_header {
     char magic[8];
     uint32_t version;
@@ -51,7 +52,8 @@ struct tl_journal_block_header {
 _Static_assert(sizeof(struct tl_journal_block_header) == 48, "is in the file");
 #define TL_JOURNAL_CHECKED_FROM offsetof(struct tl_journal_block_header, body_bytes)
 
-/* Body of an end mark. Body of a records block: count bin offsets if it has them, count records, zeros up to 8 bytes.
+/* Body of a begun block: a copy of the header's struct tl_journal_run. Body of an end mark. Body of a records block:
+ * count bin offsets if it has them, count records, zeros up to 8 bytes.
  */
 struct tl_journal_end {
     uint64_t attempted, parked_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a journal: as far as it is good, and no further. The file may end anywhere (its writer was killed), and its
- * end may be zeros (the machine lost power): both are a torn tail. A whole block that is not what it says is
- * corruption; what follows it cannot be trusted, because nothing says where the next block starts.
+ * Reading a journal: every intact block, wherever it stands. Where a block is not what it says, the reader looks for
+ * the next one behind it (journal_resync.c) and counts what lies between. A file that ends inside a block is torn: its
+ * writer was killed, and that block had not reached the host.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,34 +13,36 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "artifact/journal_format.h"
+#include "artifact/journal_impl.h"
 #include "artifact/open.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/hash.h"
 
-/* What makes two blocks the same buffer. */
-struct key {
-    uint64_t where; /* kind, stream, lane, epoch; 0 marks a free slot, which no kind makes */
-    uint32_t seq;
-};
-
-struct tl_journal_reader {
-    struct tl_journal_run run;
-    struct tl_journal_report report;
-    const uint8_t *image;
-    uint64_t size, at;
-    bool mapped, ended;
-    struct key *keys; /* open addressing, at most half full */
-    uint64_t key_count, key_capacity;
-};
-
 /* ---- the header ---- */
 
+/* Texts end, whoever wrote them. */
+static int take_run(struct tl_journal_reader *r, const struct tl_journal_run *run, const char *name,
+                    struct tl_error *reterr)
+{
+    r->run = *run;
+    if (r->run.stream_count > TL_JOURNAL_MAX_STREAMS)
+        return tl__fail(reterr, TL_EPARSE, "%s: %u streams in the header", name, r->run.stream_count);
+    r->run.program[sizeof(r->run.program) - 1] = 0;
+    r->run.case_name[sizeof(r->run.case_name) - 1] = 0;
+    r->run.platform[sizeof(r->run.platform) - 1] = 0;
+    r->run.runtime[sizeof(r->run.runtime) - 1] = 0;
+    for (unsigned i = 0; i < TL_JOURNAL_MAX_STREAMS; i++)
+        r->run.streams[i].name[sizeof(r->run.streams[i].name) - 1] = 0;
+    return 0;
+}
+
+/* What is wrong with the header, or 0 and the run is taken. */
 static int read_header(struct tl_journal_reader *r, const char *name, struct tl_error *reterr)
 {
     struct tl_journal_header header;
     uint64_t body;
+    int code;
 
     if (r->size < offsetof(struct tl_journal_header, run))
         return tl__fail(reterr, TL_EPARSE, "%s: not a journal: only %llu bytes", name, (unsigned long long)r->size);
@@ -48,8 +50,10 @@ static int read_header(struct tl_journal_reader *r, const char *name, struct tl_
     memcpy(&header, r->image, r->size < sizeof(header) ? (size_t)r->size : sizeof(header));
     if (memcmp(header.magic, TL_JOURNAL_MAGIC, sizeof(header.magic)) != 0)
         return tl__fail(reterr, TL_EPARSE, "%s: not a journal", name);
-    if (header.byte_order != TL_JOURNAL_BYTE_ORDER)
+    if (header.byte_order == __builtin_bswap32(TL_JOURNAL_BYTE_ORDER))
         return tl__fail(reterr, TL_ENOTSUP, "%s: written in another byte order", name);
+    if (header.byte_order != TL_JOURNAL_BYTE_ORDER || header.min_reader_version > header.version)
+        return tl__fail(reterr, TL_EPARSE, "%s: the header is damaged", name);
     if (header.min_reader_version > TL_JOURNAL_VERSION)
         return tl__fail(reterr, TL_EVERSION, "%s: needs a reader of version %u or later, this one is %d", name,
                         header.min_reader_version, TL_JOURNAL_VERSION);
@@ -59,19 +63,29 @@ static int read_header(struct tl_journal_reader *r, const char *name, struct tl_
     body = header.header_bytes - offsetof(struct tl_journal_header, run);
     if (header.checksum != tl__hash64(r->image + offsetof(struct tl_journal_header, run), (size_t)body))
         return tl__fail(reterr, TL_EPARSE, "%s: the header is damaged (checksum)", name);
-    r->run = header.run;
-    if (r->run.stream_count > TL_JOURNAL_MAX_STREAMS)
-        return tl__fail(reterr, TL_EPARSE, "%s: %u streams in the header", name, r->run.stream_count);
-    /* Texts end, whoever wrote them. */
-    r->run.program[sizeof(r->run.program) - 1] = 0;
-    r->run.case_name[sizeof(r->run.case_name) - 1] = 0;
-    r->run.platform[sizeof(r->run.platform) - 1] = 0;
-    r->run.runtime[sizeof(r->run.runtime) - 1] = 0;
-    for (unsigned i = 0; i < TL_JOURNAL_MAX_STREAMS; i++)
-        r->run.streams[i].name[sizeof(r->run.streams[i].name) - 1] = 0;
+    code = take_run(r, &header.run, name, reterr);
+    if (code != 0)
+        return code;
     r->at = header.header_bytes;
     r->report.bytes_good = r->at;
+    /* Before version 2 nothing said that the directory had been cleared. */
+    r->report.tells_begun = header.version >= 2;
     return 0;
+}
+
+/* The header, or the copy of it that the first block holds: then reading starts at the file's first byte, and what was
+ * the header is damage. */
+static int find_run(struct tl_journal_reader *r, const char *name, struct tl_error *reterr)
+{
+    struct tl_error why = {0};
+    int code = read_header(r, name, &why);
+    struct tl_journal_run copy;
+
+    if (code == TL_EPARSE && tl__journal_find_begun(r, &copy) && take_run(r, &copy, name, NULL) == 0) {
+        r->report.tells_begun = true;
+        return 0;
+    }
+    return code == 0 ? 0 : tl__fail(reterr, code, "%s", why.msg);
 }
 
 int tl__journal_open_memory(const void *image, size_t size, const char *name, struct tl_journal_reader **ret_reader,
@@ -84,7 +98,7 @@ int tl__journal_open_memory(const void *image, size_t size, const char *name, st
         return tl__fail(reterr, TL_ENOMEM, "%s: out of memory", name);
     r->image = image;
     r->size = size;
-    code = read_header(r, name, reterr);
+    code = find_run(r, name, reterr);
     if (code != 0) {
         tl__journal_reader_close(r);
         return code;
@@ -152,7 +166,14 @@ void tl__journal_reader_close(struct tl_journal_reader *r)
         return;
     if (r->mapped)
         (void)munmap((void *)(uintptr_t)r->image, (size_t)r->size);
+    while (r->copies != NULL) {
+        struct tl_journal_copy *next = r->copies->next;
+
+        tl__free(r->copies);
+        r->copies = next;
+    }
     tl__free(r->keys);
+    tl__free(r->lost);
     tl__free(r);
 }
 
@@ -168,7 +189,7 @@ const struct tl_journal_report *tl__journal_report(const struct tl_journal_reade
 
 /* ---- duplicates ---- */
 
-static uint64_t slot_of(const struct tl_journal_reader *r, struct key key)
+static uint64_t slot_of(const struct tl_journal_reader *r, struct tl_journal_key key)
 {
     uint64_t mixed = (key.where ^ ((uint64_t)key.seq << 20 | key.seq)) * 0x9e3779b97f4a7c15ull;
     uint64_t slot = (mixed >> 32) & (r->key_capacity - 1);
@@ -180,9 +201,9 @@ static uint64_t slot_of(const struct tl_journal_reader *r, struct key key)
 
 static int grow_keys(struct tl_journal_reader *r)
 {
-    struct key *old = r->keys;
+    struct tl_journal_key *old = r->keys;
     uint64_t old_capacity = r->key_capacity, capacity = old_capacity == 0 ? 256 : old_capacity * 2;
-    struct key *grown = tl__alloc((size_t)capacity, sizeof(*grown));
+    struct tl_journal_key *grown = tl__alloc((size_t)capacity, sizeof(*grown));
 
     if (grown == NULL)
         return TL_ENOMEM;
@@ -195,10 +216,15 @@ static int grow_keys(struct tl_journal_reader *r)
     return 0;
 }
 
+bool tl__journal_seen(const struct tl_journal_reader *r, struct tl_journal_key key)
+{
+    return r->key_capacity != 0 && r->keys[slot_of(r, key)].where != 0;
+}
+
 /* 1: seen before; 0: new, and noted; TL_ENOMEM. */
 static int note_key(struct tl_journal_reader *r, const struct tl_journal_block_header *h)
 {
-    struct key key = {(uint64_t)h->kind << 56 | (uint64_t)h->stream << 48 | (uint64_t)h->lane << 32 | h->epoch, h->seq};
+    struct tl_journal_key key = tl__journal_key(h);
     uint64_t slot;
 
     if (r->key_count * 2 >= r->key_capacity && grow_keys(r) != 0)
@@ -213,44 +239,7 @@ static int note_key(struct tl_journal_reader *r, const struct tl_journal_block_h
 
 /* ---- blocks ---- */
 
-static bool zeros_to_the_end(const struct tl_journal_reader *r)
-{
-    for (uint64_t i = r->at; i < r->size; i++)
-        if (r->image[i] != 0)
-            return false;
-    return true;
-}
-
-/* Reading ends here. Always 0. */
-static int stop(struct tl_journal_reader *r, bool torn, const char *why)
-{
-    struct tl_journal_report *report = &r->report;
-
-    r->ended = true;
-    report->bytes_dropped = r->size - r->at;
-    report->torn = torn;
-    report->corrupt = !torn;
-    (void)snprintf(report->reason, sizeof(report->reason), "%s at byte %llu, %llu bytes dropped", why,
-                   (unsigned long long)r->at, (unsigned long long)report->bytes_dropped);
-    return 0;
-}
-
-static const char *header_fault(const struct tl_journal_reader *r, const struct tl_journal_block_header *h)
-{
-    uint64_t body;
-
-    if (h->kind != TL_JOURNAL_RECORDS && h->kind != TL_JOURNAL_END)
-        return "a block of unknown kind";
-    if (h->stream >= r->run.stream_count || h->record_bytes != r->run.streams[h->stream].record_bytes ||
-        h->record_bytes == 0)
-        return "a block of an unknown stream";
-    body = h->kind == TL_JOURNAL_END ? sizeof(struct tl_journal_end)
-                                     : (uint64_t)h->count * (h->record_bytes + (h->has_bin_offsets != 0 ? 8ull : 0));
-    if (((body + 7) & ~(uint64_t)7) != h->body_bytes || (h->kind == TL_JOURNAL_END && h->count != 0))
-        return "a block whose size and count disagree";
-    return NULL;
-}
-
+/* A block as it is handed out. */
 static void hand_out(const struct tl_journal_block_header *h, const uint8_t *body, struct tl_journal_block *block)
 {
     memset(block, 0, sizeof(*block));
@@ -269,54 +258,57 @@ static void hand_out(const struct tl_journal_block_header *h, const uint8_t *bod
         memcpy(block->losses, end.losses, sizeof(end.losses));
         return;
     }
-    /* Blocks and bodies start at multiples of 8 of an aligned image. */
     if (h->has_bin_offsets != 0)
-        block->bin_offsets = (const uint64_t *)(const void *)body;
+        block->bin_offsets = (const uint64_t *)(const void *)body; /* aligned: see aligned_body() */
     block->records = body + (h->has_bin_offsets != 0 ? (size_t)h->count * 8 : 0);
 }
 
-/* One block: 1 handed out, 2 a duplicate passed over, 0 the end, TL_ENOMEM. */
+/* Blocks and bodies start at multiples of 8 of an aligned image, but where bytes were put in or taken out. NULL: no
+ * memory. */
+static const uint8_t *aligned_body(struct tl_journal_reader *r, const struct tl_journal_block_header *h)
+{
+    const uint8_t *body = r->image + r->at + sizeof(*h);
+    struct tl_journal_copy *copy;
+
+    if (r->at % 8 == 0)
+        return body;
+    copy = tl__alloc(1, sizeof(*copy) + (size_t)h->body_bytes);
+    if (copy == NULL)
+        return NULL;
+    copy->next = r->copies;
+    r->copies = copy;
+    return memcpy(copy + 1, body, (size_t)h->body_bytes);
+}
+
+/* One block: 1 handed out, 2 passed over, 0 the end, TL_ENOMEM. */
 static int step(struct tl_journal_reader *r, struct tl_journal_block *ret_block)
 {
     struct tl_journal_block_header h;
-    uint64_t left = r->size - r->at;
-    const uint8_t *block = r->image + r->at;
-    const char *fault;
+    const uint8_t *body;
     int seen;
 
-    if (left == 0) {
+    if (r->at == r->size) {
         r->ended = true;
-        return 0;
+        return tl__journal_count_missing(r);
     }
-    if (left < sizeof(h))
-        return stop(r, true, "the file ends inside a block");
-    memcpy(&h, block, sizeof(h));
-    if (h.magic != TL_JOURNAL_BLOCK_MAGIC ||
-        h.header_checksum !=
-            (uint32_t)tl__hash64(block + TL_JOURNAL_CHECKED_FROM, sizeof(h) - TL_JOURNAL_CHECKED_FROM)) {
-        bool torn = h.magic == 0 && zeros_to_the_end(r);
-
-        return stop(r, torn, torn ? "the file ends in zeros" : "a damaged block header");
-    }
-    fault = header_fault(r, &h);
-    if (fault != NULL)
-        return stop(r, false, fault);
-    if (h.body_bytes > left - sizeof(h))
-        return stop(r, true, "the file ends inside a block");
-    if (h.checksum !=
-        tl__hash64(block + TL_JOURNAL_CHECKED_FROM, sizeof(h) + (size_t)h.body_bytes - TL_JOURNAL_CHECKED_FROM))
-        return stop(r, false, "a damaged block");
-    seen = note_key(r, &h);
+    if (tl__journal_look(r, r->at, &h) != TL_JOURNAL_INTACT)
+        return tl__journal_resync(r);
+    body = aligned_body(r, &h);
+    seen = body == NULL ? TL_ENOMEM : note_key(r, &h);
     if (seen < 0)
         return seen;
     r->at += sizeof(h) + h.body_bytes;
-    r->report.bytes_good = r->at;
+    r->report.bytes_good += sizeof(h) + h.body_bytes;
+    if (h.kind == TL_JOURNAL_BEGUN) {
+        r->report.begun = true;
+        return 2;
+    }
     if (seen != 0) {
         r->report.duplicates++;
         return 2;
     }
     r->report.blocks++;
-    hand_out(&h, block + sizeof(h), ret_block);
+    hand_out(&h, body, ret_block);
     return 1;
 }
 

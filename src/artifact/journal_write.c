@@ -36,7 +36,7 @@ static int write_header(struct tl_journal_writer *w)
     struct tl_journal_header header = {
         .magic = TL_JOURNAL_MAGIC,
         .version = TL_JOURNAL_VERSION,
-        .min_reader_version = 1,
+        .min_reader_version = 2,
         .header_bytes = sizeof(header),
         .byte_order = TL_JOURNAL_BYTE_ORDER,
         .run = w->run,
@@ -129,6 +129,37 @@ static int cut_back(struct tl_journal_writer *w, int code)
     return code;
 }
 
+/* Checksums of the block that lies in the scratch, and its bytes into the file. */
+static int append_scratch(struct tl_journal_writer *w, size_t total)
+{
+    struct tl_journal_block_header header;
+    int code;
+
+    memcpy(&header, w->scratch, sizeof(header));
+    header.header_checksum =
+        (uint32_t)tl__hash64(w->scratch + TL_JOURNAL_CHECKED_FROM, sizeof(header) - TL_JOURNAL_CHECKED_FROM);
+    header.checksum = tl__hash64(w->scratch + TL_JOURNAL_CHECKED_FROM, total - TL_JOURNAL_CHECKED_FROM);
+    memcpy(w->scratch, &header, TL_JOURNAL_CHECKED_FROM);
+    code = tl__append(w->fd, w->scratch, total);
+    if (code != 0)
+        return cut_back(w, code);
+    w->bytes += total;
+    return 0;
+}
+
+int tl__journal_begun(struct tl_journal_writer *w)
+{
+    const struct tl_journal_block_header header = {
+        .magic = TL_JOURNAL_BLOCK_MAGIC, .body_bytes = sizeof(w->run), .epoch = w->run.epoch, .kind = TL_JOURNAL_BEGUN};
+    int code = w->broken != 0 ? w->broken : grow_scratch(w, sizeof(header) + sizeof(w->run));
+
+    if (code != 0)
+        return code;
+    memcpy(w->scratch, &header, sizeof(header));
+    memcpy(w->scratch + sizeof(header), &w->run, sizeof(w->run));
+    return append_scratch(w, sizeof(header) + sizeof(w->run));
+}
+
 int tl__journal_append(struct tl_journal_writer *w, const struct tl_journal_block *block)
 {
     struct tl_journal_block_header header = {
@@ -165,15 +196,7 @@ int tl__journal_append(struct tl_journal_writer *w, const struct tl_journal_bloc
         return code;
     memcpy(w->scratch, &header, sizeof(header));
     fill_body(w->scratch + sizeof(header), header.body_bytes, block, header.record_bytes);
-    header.header_checksum =
-        (uint32_t)tl__hash64(w->scratch + TL_JOURNAL_CHECKED_FROM, sizeof(header) - TL_JOURNAL_CHECKED_FROM);
-    header.checksum = tl__hash64(w->scratch + TL_JOURNAL_CHECKED_FROM, total - TL_JOURNAL_CHECKED_FROM);
-    memcpy(w->scratch, &header, TL_JOURNAL_CHECKED_FROM);
-    code = tl__append(w->fd, w->scratch, total);
-    if (code != 0)
-        return cut_back(w, code);
-    w->bytes += total;
-    return 0;
+    return append_scratch(w, total);
 }
 
 uint64_t tl__journal_bytes(const struct tl_journal_writer *w)

@@ -203,6 +203,11 @@ int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint6
         return r;
     if (used)
         tl__run_dir_clear(slot->dir);
+    r = tl__journal_begun(slot->journal); /* what is in the directory from here on is this run's */
+    if (r < 0) {
+        tl__journal_close(slot->journal, true);
+        return tl__fail(reterr, r, "%s/%s: cannot write: %s", slot->dir, TL_JOURNAL_NAME, tl_strerror(r));
+    }
     tl_store_rlx(&e->last_epoch, run->epoch); /* relaxed: E1 publishes it */
     tl_store_rel(&slot->epoch, run->epoch);   /* E1: the run is bound; pairs with E2 */
     *ret_dfx = e->region_addr;

@@ -46,7 +46,8 @@ static void read_journal(const uint8_t *image, size_t size)
     report = tl__journal_report(r);
     MUST(report->blocks == blocks && report->bytes_good + report->bytes_dropped == size);
     MUST((report->bytes_dropped == 0) == (report->reason[0] == 0));
-    MUST((report->torn || report->corrupt) == (report->bytes_dropped != 0));
+    MUST((report->torn || report->corrupt) == (report->bytes_dropped != 0) || report->bytes_dropped == 0);
+    MUST(report->bytes_torn <= report->bytes_dropped && report->torn == (report->bytes_torn != 0));
     MUST(tl__journal_next(r, &b) == 0);
     tl__journal_reader_close(r);
 }

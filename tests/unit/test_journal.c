@@ -201,32 +201,112 @@ static void a_torn_tail_costs_only_itself(void **state)
         assert_int_equal(report.torn, cut != starts[whole]);
         assert_false(report.corrupt);
     }
-    /* A tail of zeros, as a lost power leaves it. */
+    /* A tail of zeros is no torn one: a lost power leaves it, and takes what had been written. */
     memset(bytes + starts[2], 0, size - starts[2]);
     assert_int_equal(count_blocks(bytes, size, &report), 2);
-    assert_true(report.torn);
+    assert_true(report.corrupt);
+    assert_false(report.torn);
     assert_int_equal(report.bytes_dropped, size - starts[2]);
     free(bytes);
 }
 
-static void any_changed_byte_is_found(void **state)
+/* A changed byte costs the block that it stands in, which is named by its number, and no other. */
+static void any_changed_byte_costs_its_block_alone(void **state)
 {
     struct tl_journal_report report;
     uint64_t starts[5];
     size_t size;
     char *bytes = write_four(&size, starts);
+    bool header;
 
     (void)state;
     for (size_t i = starts[1]; i < starts[2]; i++) {
         bytes[i] ^= 0x10;
-        assert_int_equal(count_blocks(bytes, size, &report), 1);
+        assert_int_equal(count_blocks(bytes, size, &report), 3);
         assert_true(report.corrupt);
         assert_false(report.torn);
-        assert_int_equal(report.bytes_dropped, size - starts[1]);
+        assert_int_equal(report.bytes_dropped, starts[2] - starts[1]);
+        assert_int_equal(report.bytes_good, size - (starts[2] - starts[1]));
+        assert_int_equal(report.places, 1);
+        assert_int_equal(report.blocks_lost, 1);
+        header = i - starts[1] < 8 || (i - starts[1] >= 16 && i - starts[1] < sizeof(struct tl_journal_block_header));
+        assert_int_equal(report.records_lost, header ? 0 : 6); /* the checksum of the whole is not the header's */
         assert_true(strlen(report.reason) > 10);
         bytes[i] ^= 0x10;
     }
     assert_int_equal(count_blocks(bytes, size, &report), 4);
+    free(bytes);
+}
+
+/* Where bytes are gone or were put in, what follows stands askew, and is read all the same. */
+static void moved_blocks_are_found(void **state)
+{
+    struct tl_journal_report report;
+    uint64_t starts[5];
+    size_t size;
+    char *bytes = write_four(&size, starts), *image = malloc(size + 64);
+
+    (void)state;
+    assert_non_null(image);
+    for (size_t n = 1; n < 40; n++) { /* put in, between two blocks */
+        memcpy(image, bytes, starts[2]);
+        memset(image + starts[2], (int)n, n);
+        memcpy(image + starts[2] + n, bytes + starts[2], size - starts[2]);
+        assert_int_equal(count_blocks(image, size + n, &report), 4);
+        assert_int_equal(report.bytes_dropped, n);
+        assert_true(report.corrupt);
+        assert_int_equal(report.blocks_lost, 0);
+    }
+    for (size_t n = 1; n < 40; n++) { /* taken out of a block, behind its header */
+        memcpy(image, bytes, starts[1] + 60);
+        memcpy(image + starts[1] + 60, bytes + starts[1] + 60 + n, size - starts[1] - 60 - n);
+        assert_int_equal(count_blocks(image, size - n, &report), 3);
+        assert_int_equal(report.bytes_dropped, starts[2] - starts[1] - n);
+        assert_int_equal(report.blocks_lost, 1);
+        assert_int_equal(report.records_lost, 6);
+    }
+    /* A whole block is gone, and no byte looks wrong: its number is missing. */
+    memcpy(image, bytes, starts[1]);
+    memcpy(image + starts[1], bytes + starts[2], size - starts[2]);
+    assert_int_equal(count_blocks(image, size - (starts[2] - starts[1]), &report), 3);
+    assert_false(report.corrupt);
+    assert_int_equal(report.blocks_lost, 1);
+    free(image);
+    free(bytes);
+}
+
+/* The first block holds a copy of the header. */
+static void a_damaged_header_is_made_good(void **state)
+{
+    struct tl_journal_writer *w = create();
+    struct tl_journal_block b = test_block(0, 0, 3), got;
+    struct tl_journal_run run = test_run();
+    struct tl_journal_reader *r = NULL;
+    struct tl_error err = {0};
+    size_t size;
+    char *bytes;
+
+    (void)state;
+    assert_int_equal(tl__journal_begun(w), 0);
+    assert_int_equal(tl__journal_append(w, &b), 0);
+    tl__journal_close(w, false);
+    bytes = fixture_read(TL_JOURNAL_NAME, &size);
+    for (size_t i = 0; i < sizeof(struct tl_journal_header); i++) {
+        if (i >= 8 && i < 12) /* the writer's version is for people */
+            continue;
+        bytes[i] ^= 0x40;
+        assert_int_equal(tl__journal_open_memory(bytes, size, "image", &r, &err), 0);
+        assert_memory_equal(tl__journal_run(r), &run, sizeof(run));
+        assert_int_equal(tl__journal_next(r, &got), 1);
+        assert_int_equal(got.count, 3);
+        assert_memory_equal(got.records, b.records, 3 * RECORD_BYTES);
+        assert_int_equal(tl__journal_next(r, &got), 0);
+        assert_true(tl__journal_report(r)->corrupt);
+        assert_true(tl__journal_report(r)->begun);
+        assert_int_equal(tl__journal_report(r)->bytes_dropped, sizeof(struct tl_journal_header));
+        tl__journal_reader_close(r);
+        bytes[i] ^= 0x40;
+    }
     free(bytes);
 }
 
@@ -262,8 +342,9 @@ static void a_consistent_lie_is_found(void **state)
             (uint32_t)tl__hash64(block + TL_JOURNAL_CHECKED_FROM, sizeof(h) - TL_JOURNAL_CHECKED_FROM);
         lie.checksum = tl__hash64(block + TL_JOURNAL_CHECKED_FROM, total - TL_JOURNAL_CHECKED_FROM);
         memcpy(block, &lie, sizeof(lie));
-        assert_int_equal(count_blocks(bytes, size, &report), 1);
+        assert_int_equal(count_blocks(bytes, size, &report), 3);
         assert_true(report.corrupt);
+        assert_int_equal(report.bytes_dropped, starts[2] - starts[1]);
     }
     free(bytes);
 }
@@ -286,7 +367,7 @@ static void damaged_headers_are_refused(void **state)
     h->byte_order = 0x04030201;
     assert_int_equal(tl__journal_open_memory(bytes, size, "image", &r, &err), TL_ENOTSUP);
     *h = good;
-    h->min_reader_version = 2;
+    h->version = h->min_reader_version = TL_JOURNAL_VERSION + 1;
     assert_int_equal(tl__journal_open_memory(bytes, size, "image", &r, &err), TL_EVERSION);
     *h = good;
     h->header_bytes = 8;
@@ -425,7 +506,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_went_in_comes_out, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(duplicates_are_dropped, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_torn_tail_costs_only_itself, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(any_changed_byte_is_found, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(any_changed_byte_costs_its_block_alone, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_consistent_lie_is_found, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(moved_blocks_are_found, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_consistent_lie_is_found, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_damaged_header_is_made_good, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_consistent_lie_is_found, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(damaged_headers_are_refused, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_beginning_of_a_header_is_known, fixture_setup, fixture_teardown),
