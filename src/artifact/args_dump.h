@@ -30,6 +30,8 @@ int tl__dump_sort(struct tl_dump_record *records, uint64_t count);
 /* Sets the seven counts of *summary from the records; leaves the rest alone. */
 void tl__dump_count(struct tl_dump_summary *summary, const struct tl_dump_record *records, uint64_t count);
 
+/* Why a record cannot be in a manifest (`has_bin`: that has a payload file), or NULL. */
+const char *tl__dump_record_fault(const struct tl_dump_record *record, bool has_bin);
 /*
  * Writes DIR/args_dump.json from sorted records, whole or not at all: a temporary file is written, synced and renamed,
  * and the directory is synced. Of *summary it uses run_dir ("" means "args_dump"), level, dropped_records and bin_file;

@@ -12,7 +12,7 @@
  */
 #define LINE_MAX_BYTES 1024
 
-static const char *record_fault(const struct tl_dump_record *r, bool has_bin)
+const char *tl__dump_record_fault(const struct tl_dump_record *r, bool has_bin)
 {
     if (r->func_count < 1 || r->func_count > TL_DUMP_MAX_FUNCS)
         return "func_count";
@@ -189,7 +189,7 @@ static const char *put_records(struct tl_json *j, const struct tl_dump_record *r
     char line[LINE_MAX_BYTES], *end;
 
     for (uint64_t i = 0; i < count && j->error == 0; i++) {
-        const char *fault = record_fault(&records[i], has_bin);
+        const char *fault = tl__dump_record_fault(&records[i], has_bin);
 
         if (fault == NULL && i > 0 && tl__dump_compare(&records[i - 1], &records[i]) > 0)
             fault = "it stands before its predecessor in (task_id, stage, arg_index, role)";

@@ -70,6 +70,7 @@ struct tl_meta {
     uint64_t clock_error_ns;                 /* how far either pair may be off */
     uint64_t tasks;                          /* retired */
     uint64_t unrecorded_bytes;               /* after a recovery: of payload, whose records had not reached the host */
+    uint64_t payloads_missing;               /* after a recovery: that records name and args.bin does not hold */
     uint32_t stream_count, truncated_listed, verdict_count, verdicts_reserved;
     uint64_t truncated_total; /* tensors that were cut; the first 16 are listed */
     struct tl_meta_stream streams[TL_META_MAX_STREAMS];

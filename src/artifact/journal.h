@@ -103,6 +103,7 @@ struct tl_journal_report {
     uint64_t places;        /* stretches of damage */
     uint64_t blocks_lost;   /* of records, as their headers and the numbers of the others tell: at least */
     uint64_t records_lost;  /* in those of them whose headers are intact: at least */
+    uint64_t records_lost_in[TL_JOURNAL_MAX_STREAMS]; /* the same, by stream */
     bool torn;              /* the file ends inside a block */
     bool corrupt;           /* something else is not what it says */
     bool begun;             /* the run had cleared its directory */

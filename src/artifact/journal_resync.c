@@ -193,6 +193,7 @@ int tl__journal_count_missing(struct tl_journal_reader *r)
             continue;
         r->report.blocks_lost++;
         r->report.records_lost += r->lost[i].count;
+        r->report.records_lost_in[r->lost[i].where >> 48 & 0xf] += r->lost[i].count;
         all[n++] = r->lost[i];
     }
     qsort(all, (size_t)n, sizeof(*all), by_lane);

@@ -116,6 +116,7 @@ struct tl_export {
 struct tl_meta;
 struct tl_export_figures {
     uint64_t records, payload_bytes, payloads_lost, payloads_missing, truncated;
+    uint64_t corrupt;     /* records that hold what no artifact can say: left out */
     uint64_t payload_end; /* of the last byte in args.bin that a record names */
     struct tl_meta *meta; /* gets the truncated tensors; may be NULL */
 };

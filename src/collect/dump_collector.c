@@ -222,6 +222,26 @@ static void figures_of(const struct tl_export *x, struct joiner *j, struct tl_ex
         f->meta->truncated_total = f->truncated;
 }
 
+/* Leaves out what the manifest cannot say, and the rest stays. */
+static void drop_corrupt(const struct tl_export *x, struct joiner *j, struct tl_export_figures *f)
+{
+    uint64_t kept = 0;
+
+    for (uint64_t i = 0; i < j->count; i++) {
+        const char *fault = tl__dump_record_fault(&j->records[i], x->bin_created);
+
+        if (fault == NULL) {
+            j->records[kept++] = j->records[i];
+            continue;
+        }
+        if (f->corrupt++ == 0)
+            tl_log_warn("%s: a record of task 0x%llx, argument %u, is left out: its %s is impossible", x->dir,
+                        (unsigned long long)j->records[i].task_id, j->records[i].arg_index, fault);
+    }
+    j->count = kept;
+    f->records = kept;
+}
+
 static uint64_t capacity_of(const struct tl_export *x)
 {
     uint64_t n = 0;
@@ -254,6 +274,7 @@ static int dump_export(const struct tl_export *x, struct tl_export_figures *figu
                         (unsigned long long)capacity);
     convert(x, &j);
     figures_of(x, &j, figures);
+    drop_corrupt(x, &j, figures);
     r = tl__dump_sort(j.records, j.count);
     if (r < 0)
         return tl__fail(reterr, r, "%s: sorting %llu records: %s", x->dir, (unsigned long long)j.count, tl_strerror(r));
@@ -262,7 +283,7 @@ static int dump_export(const struct tl_export *x, struct tl_export_figures *figu
         return tl__fail(reterr, tl__code_of_errno(errno), "%s: cannot be made: %s", dir, strerror(errno));
     memset(&summary, 0, sizeof(summary));
     summary.level = x->own->level;
-    summary.dropped_records = x->own->dropped;
+    summary.dropped_records = x->own->dropped + figures->corrupt;
     if (x->bin_created)
         (void)snprintf(summary.bin_file, sizeof(summary.bin_file), "%s", TL_DUMP_BIN_NAME);
     return tl__dump_write_manifest(dir, &summary, j.records, j.count, reterr);

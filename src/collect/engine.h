@@ -87,21 +87,35 @@ void tl__engine_progress(struct tl_engine *e, uint32_t epoch, struct tl_engine_p
 uint64_t tl__engine_room_bytes(const char *dir);
 
 /*
- * `tasklens recover`: rebuilds the artifacts of DIR (a run's directory) from its run.journal and removes that. May be
- * killed and done again. A run that was killed before its first record leaves no manifest; what an earlier run had
- * recorded in the directory is then left alone. TL_ENOENT: no such directory, or neither journal nor recording in it;
- * TL_EBUSY: the process that writes the journal lives; TL_EPARSE, TL_EVERSION: not a journal that this version reads;
- * TL_EIO, TL_ENOSPC, TL_ENOMEM. The journal stays then.
+ * `tasklens recover`: rebuilds the artifacts of DIR (a run's directory) from its run.journal and removes that. Of a
+ * journal that could not be read in full, or whose records do not all fit into artifacts, nothing is removed: it
+ * becomes run.journal.damaged, from which the same is rebuilt again. May be killed at any moment and done again: the
+ * end is the same. A run that was killed before it had begun leaves no manifest; what an earlier run had recorded in
+ * the directory is then left alone. `out`: rebuilds there, from copies, and leaves DIR as it is; NULL: in DIR.
+ * TL_ENOENT: no such directory, or neither journal nor recording in it; TL_EBUSY: the process that writes the journal
+ * lives; TL_EPARSE, TL_EVERSION: not a journal that this version reads; TL_EEXIST: `out` holds something else; TL_EIO,
+ * TL_ENOSPC, TL_ENOMEM. The journal stays then.
  */
 struct tl_recover_result {
-    uint64_t buffers, records, payload_bytes, torn_bytes, payloads_missing;
+    uint64_t buffers, records, payload_bytes, payloads_missing;
+    uint64_t torn_bytes;         /* of a buffer that was not written whole when the run was killed */
+    uint64_t damaged_bytes;      /* of the journal, that do not agree with their checksums */
+    uint64_t damaged_places;     /* in which they lie */
+    uint64_t buffers_lost;       /* of records, that went with them: at least */
+    uint64_t records_lost;       /* that were in those: at least */
+    uint64_t records_corrupt;    /* that are there and hold what cannot be: left out */
     uint64_t unrecorded_bytes;   /* of payload, whose records had not reached the host: given up */
     uint32_t records_per_buffer; /* of the run: a buffer reaches the host when it has so many. 0: not known */
-    bool complete;               /* there is no journal: nothing was done */
+    bool complete;               /* there is no journal, or the run had ended: nothing was rebuilt */
     bool again;                  /* complete, and from an earlier recovery, whose counts these are */
-    bool earlier; /* the run was killed before it recorded anything, and what is there is a run's before it */
-    bool corrupt; /* torn_bytes are not a tail that was not written whole, but damaged */
+    bool ended;       /* complete, and the run had come to its end: the journal of a whole recording is removed */
+    bool earlier;     /* the run was killed before it recorded anything, and what is there is a run's before it */
+    bool kept;        /* the journal is kept as run.journal.damaged */
+    uint32_t refused; /* artifacts that could not be made of the records, and are not there */
+    uint32_t missing; /* artifacts that were recorded, and are gone, cut or changed */
+    char refused_what[240];
+    char missing_what[8][240]; /* the first of them */
 };
-int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct tl_error *reterr);
+int tl__engine_recover(const char *dir, const char *out, struct tl_recover_result *result, struct tl_error *reterr);
 
 #endif

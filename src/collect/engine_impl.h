@@ -286,6 +286,8 @@ struct tl_stream_totals {
 /* What the run or the journal says about itself, into *meta, and one stream's figures. */
 void tl__meta_stream(struct tl_meta *meta, const struct tl_collector_spec *spec, const struct tl_stream_totals *totals,
                      const struct tl_export_figures *figures);
+/* Records that an export left out were collected, and are lost all the same. */
+void tl__count_corrupt(struct tl_stream_totals *totals, const struct tl_export_figures *figures);
 const struct tl_collector_spec *tl__collector_at(unsigned stream);
 /* How many lanes a stream has, by the number of schedulers; they stand side by side. */
 unsigned tl__lanes_of(unsigned stream, unsigned schedulers);

@@ -87,6 +87,14 @@ static int judge(const struct tl_crun *run, const struct tl_collector_spec *spec
     return 0;
 }
 
+void tl__count_corrupt(struct tl_stream_totals *t, const struct tl_export_figures *f)
+{
+    uint64_t n = f->corrupt < t->collected ? f->corrupt : t->collected;
+
+    t->collected -= n;
+    t->dropped[TL_LOSS_CORRUPT] += n;
+}
+
 void tl__meta_stream(struct tl_meta *meta, const struct tl_collector_spec *spec, const struct tl_stream_totals *totals,
                      const struct tl_export_figures *figures)
 {
@@ -206,7 +214,7 @@ static int stream_export(struct tl_crun *run, unsigned stream, uint64_t expected
                          struct tl_run_result *result, int *judged, struct tl_error *reterr)
 {
     const struct tl_collector_spec *spec = tl__collector_at(stream);
-    const struct tl_stream_totals *t = &ex->totals[stream];
+    struct tl_stream_totals *t = &ex->totals[stream];
     struct tl_export_figures f = {.meta = &ex->meta};
     struct tl_error err = {0};
     bool artifact_cannot_be;
@@ -222,6 +230,7 @@ static int stream_export(struct tl_crun *run, unsigned stream, uint64_t expected
         *judged = r;
     if (artifact_cannot_be)
         r = 0;
+    tl__count_corrupt(t, &f);
     tl__meta_stream(&ex->meta, spec, t, &f);
     ex->meta.streams[ex->meta.stream_count - 1].record_ns = (double)run->outcome.record_ps[stream] / 1e3;
     result_add(result, t, &f);

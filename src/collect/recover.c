@@ -17,7 +17,16 @@
 #include "artifact/open.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "collect/engine_impl.h"
+#include "collect/recover.h"
+#include "collect/run_dir.h"
+
+/* A lane's end mark, and what it is compared with. */
+struct lane_end {
+    bool marked;
+    uint64_t attempted, dropped, collected;
+};
 
 struct recovered {
     const struct tl_journal_run *run;
@@ -26,6 +35,9 @@ struct recovered {
     struct tl_batch *all; /* by `queued`, to free them */
     struct tl_stream_totals totals[TL_STREAM_COUNT];
     struct tl_export_stream streams[TL_STREAM_COUNT];
+    struct lane_end ends[TL_STREAM_COUNT][TL_DFX_MAX_LANES];
+    const struct tl_journal_report *report;
+    uint64_t records_lost; /* with the journal's damage */
     uint64_t dump_records; /* in the manifest */
 };
 
@@ -58,6 +70,7 @@ static int keep(struct recovered *rec, const struct tl_journal_block *b)
 
         (void)spec->inspect(batch->records + (size_t)i * spec->record_bytes, &p);
         rec->totals[b->stream].collected += p.whole;
+        rec->ends[b->stream][b->lane].collected += p.whole;
     }
     return 0;
 }
@@ -65,15 +78,20 @@ static int keep(struct recovered *rec, const struct tl_journal_block *b)
 static int take(struct recovered *rec, const struct tl_journal_block *b)
 {
     struct tl_stream_totals *t;
+    struct lane_end *end;
 
     if (b->stream >= TL_STREAM_COUNT || b->lane >= TL_DFX_MAX_LANES)
         return 0; /* of a newer version's collector: not ours to rebuild */
     t = &rec->totals[b->stream];
     if (b->kind == TL_JOURNAL_RECORDS)
         return keep(rec, b);
-    t->attempted += b->attempted;
-    for (unsigned i = 0; i < TL_LOSS_COUNT && i < TL_JOURNAL_MAX_LOSSES; i++)
+    end = &rec->ends[b->stream][b->lane];
+    end->marked = true;
+    end->attempted = b->attempted;
+    for (unsigned i = 0; i < TL_LOSS_COUNT && i < TL_JOURNAL_MAX_LOSSES; i++) {
         t->dropped[i] += b->losses[i];
+        end->dropped += b->losses[i];
+    }
     t->parked_ns += b->parked_ns;
     return 0;
 }
@@ -125,6 +143,34 @@ static struct tl_run_config config_of(const struct tl_journal_run *run)
                                   .scope_stats = run->scope_stats};
 }
 
+/* A lane without an end mark recorded what reached the journal, as far as anybody knows. Records that a lane's end mark
+ * counts, and that are neither there nor dropped, were lost with the journal's damage; so were those of damaged buffers
+ * whose headers are not. */
+static void count_attempted(struct recovered *rec, unsigned stream)
+{
+    struct tl_stream_totals *t = &rec->totals[stream];
+    uint64_t lost = 0, told = rec->report->records_lost_in[stream];
+
+    for (unsigned i = 0; i < TL_DFX_MAX_LANES; i++) {
+        const struct lane_end *end = &rec->ends[stream][i];
+        uint64_t seen = end->collected + end->dropped;
+
+        t->attempted += end->marked && end->attempted > seen ? end->attempted : seen;
+        if (end->marked && end->attempted > seen)
+            lost += end->attempted - seen;
+    }
+    if (told > lost) {
+        t->attempted += told - lost;
+        lost = told;
+    }
+    if (rec->report->corrupt || rec->report->blocks_lost != 0) {
+        t->dropped[TL_LOSS_CORRUPT] += lost;
+        rec->records_lost += lost;
+    } else {
+        t->dropped[TL_LOSS_DEVICE_DEAD] += lost; /* what a dead device was in the middle of */
+    }
+}
+
 /* Lanes are numbered stream by stream, as the run had laid them out. */
 static void gather(struct recovered *rec, unsigned stream, const struct tl_run_config *config, unsigned *first_lane)
 {
@@ -137,9 +183,7 @@ static void gather(struct recovered *rec, unsigned stream, const struct tl_run_c
     for (unsigned role = 0; role < s->n_lanes; role++)
         s->lanes[role] = *first_lane + role < TL_DFX_MAX_LANES ? rec->first[stream][*first_lane + role] : NULL;
     *first_lane += s->n_lanes;
-    /* A lane without an end mark recorded what reached the journal, as far as anybody knows. */
-    if (t->attempted < t->collected)
-        t->attempted = t->collected;
+    count_attempted(rec, stream);
     for (unsigned i = 0; i < TL_LOSS_COUNT; i++)
         s->dropped += t->dropped[i];
 }
@@ -149,11 +193,21 @@ static int stream_export(struct recovered *rec, unsigned stream, struct tl_expor
 {
     const struct tl_collector_spec *spec = tl__collector_at(stream);
     struct tl_export_figures f = {.meta = meta};
+    struct tl_error err = {0};
     int r = 0;
 
     x->own = &rec->streams[stream];
     if (spec->export != NULL)
-        r = spec->export(x, &f, reterr);
+        r = spec->export(x, &f, &err);
+    if (r == TL_ECORRUPT || r == TL_ERANGE || r == TL_EINVAL) { /* this artifact cannot be; the others can */
+        if (result->refused++ == 0)
+            (void)snprintf(result->refused_what, sizeof(result->refused_what), "%.230s", err.msg);
+        r = 0;
+    }
+    if (r < 0)
+        return tl__fail(reterr, r, "%s", err.msg);
+    tl__count_corrupt(&rec->totals[stream], &f);
+    result->records_corrupt += f.corrupt;
     tl__meta_stream(meta, spec, &rec->totals[stream], &f);
     if (x->own == &rec->streams[TL_STREAM_DUMP]) {
         rec->dump_records = f.records;
@@ -163,7 +217,7 @@ static int stream_export(struct recovered *rec, unsigned stream, struct tl_expor
     result->records += rec->totals[stream].collected;
     result->payload_bytes += f.payload_bytes;
     result->payloads_missing += f.payloads_missing;
-    return r;
+    return 0;
 }
 
 static int export_all(const char *dir, struct recovered *rec, struct tl_meta *meta, struct tl_recover_result *result,
@@ -190,6 +244,7 @@ static int export_all(const char *dir, struct recovered *rec, struct tl_meta *me
     }
     for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
         gather(rec, i, &config, &lane);
+    result->records_lost = rec->records_lost;
     for (unsigned i = 0; i < TL_STREAM_COUNT && r == 0; i++)
         if (rec->streams[i].level != 0)
             r = stream_export(rec, i, &x, meta, result, reterr);
@@ -205,16 +260,6 @@ static bool has_file(const char *dir, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* Whether a run's artifact of any kind is there. */
-static bool has_artifact(const char *dir)
-{
-    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
-        for (const char *const *name = tl__collector_at(i)->files; name != NULL && *name != NULL; name++)
-            if (strcmp(*name, TL_DUMP_DIR_NAME "/" TL_DUMP_BIN_NAME) != 0 && has_file(dir, *name))
-                return true;
-    return false;
-}
-
 /* Payloads whose records did not reach the journal: nothing names them. */
 static void drop_payloads(const char *dir)
 {
@@ -226,45 +271,130 @@ static void drop_payloads(const char *dir)
     (void)rmdir(path);
 }
 
-/* What a recovery of the same run said, that was killed after it had dropped the payloads. */
-static uint64_t told_before(const char *dir, const struct tl_meta *meta)
+/* The directory's dfx_meta.json, if it is of the run that wrote the journal: the caller's to free. */
+static struct tl_meta *meta_of_same_run(const char *dir, const struct tl_journal_run *run)
 {
-    struct tl_meta *before = tl__alloc(1, sizeof(*before));
-    uint64_t bytes = 0;
+    struct tl_meta *meta = tl__alloc(1, sizeof(*meta));
 
-    if (before != NULL && tl__meta_read(dir, before, NULL) == 0 && strcmp(before->status, TL_META_RECOVERED) == 0 &&
-        before->start_unix_ns == meta->start_unix_ns && before->epoch == meta->epoch)
-        bytes = before->unrecorded_bytes;
+    if (meta != NULL && tl__meta_read(dir, meta, NULL) == 0 && meta->start_unix_ns == run->start_unix_ns &&
+        meta->epoch == run->epoch)
+        return meta;
+    tl__free(meta);
+    return NULL;
+}
+
+/* What a recovery of the same run said, that was killed after it had dropped the payloads. */
+static uint64_t told_before(const char *dir, const struct tl_journal_run *run)
+{
+    struct tl_meta *before = meta_of_same_run(dir, run);
+    uint64_t bytes = before != NULL && strcmp(before->status, TL_META_RECOVERED) == 0 ? before->unrecorded_bytes : 0;
+
     tl__free(before);
     return bytes;
 }
 
-static int rebuild(const char *dir, struct tl_journal_reader *reader, struct recovered *rec,
-                   struct tl_recover_result *result, struct tl_error *reterr)
+static void count_meta(const struct tl_meta *meta, struct tl_recover_result *result)
 {
-    struct tl_meta meta;
-    int r = read_all(reader, rec, reterr);
-
-    meta_of(rec->run, &meta);
-    result->records_per_buffer = rec->run->records_per_buffer;
-    if (r == 0 && rec->all == NULL && has_artifact(dir)) {
-        result->earlier = true; /* an earlier run's: this one was killed before it came to clear the directory */
-        return 0;
+    result->unrecorded_bytes = meta->unrecorded_bytes;
+    result->payloads_missing = meta->payloads_missing;
+    for (uint32_t i = 0; i < meta->stream_count; i++) {
+        result->records += meta->streams[i].collected;
+        result->payload_bytes += meta->streams[i].payload_bytes;
     }
-    if (r == 0)
-        r = export_all(dir, rec, &meta, result, reterr);
-    if (r == 0 && meta.unrecorded_bytes == 0)
-        result->unrecorded_bytes = meta.unrecorded_bytes = told_before(dir, &meta);
-    if (r == 0)
-        r = tl__meta_write(dir, &meta, reterr);
-    if (r == 0 && rec->dump_records == 0)
+}
+
+/* The run had exported, and only its journal was not removed yet: what it wrote says more than the journal does. */
+static bool had_ended(const char *dir, const struct tl_journal_run *run, struct tl_recover_result *result)
+{
+    struct tl_meta *meta = meta_of_same_run(dir, run);
+    bool ended = meta != NULL && strcmp(meta->status, TL_META_RECOVERED) != 0;
+
+    if (ended) {
+        tl__recover_check(dir, meta, result);
+        ended = result->missing == 0;
+    }
+    if (ended) {
+        count_meta(meta, result);
+        result->complete = result->ended = true;
+    } else {
+        result->missing = 0; /* the journal has it */
+    }
+    tl__free(meta);
+    return ended;
+}
+
+/* Whether something in the directory is of this run, and not of one before it, which this one had not cleared away. */
+static bool has_begun(const char *dir, const struct recovered *rec)
+{
+    struct tl_meta *meta;
+    bool begun;
+
+    if (rec->report->begun || rec->all != NULL)
+        return true;
+    if (rec->report->tells_begun)
+        return false;
+    meta = meta_of_same_run(dir, rec->run); /* before version 2 */
+    begun = meta != NULL || !tl__run_dir_has_artifact(dir);
+    tl__free(meta);
+    return begun;
+}
+
+/* What is in the directory is of an earlier run, whole or half cleared away. */
+static void leave_earlier(const char *dir, struct tl_recover_result *result)
+{
+    result->earlier = tl__run_dir_has_artifact(dir);
+    if (!has_file(dir, TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME)) /* which would name them */
         drop_payloads(dir);
+}
+
+static bool all_was_read(const struct tl_recover_result *r)
+{
+    return r->damaged_bytes == 0 && r->buffers_lost == 0 && r->records_lost == 0 && r->records_corrupt == 0 &&
+           r->refused == 0;
+}
+
+static void free_batches(struct recovered *rec)
+{
     while (rec->all != NULL) {
         struct tl_batch *next = rec->all->queued;
 
         tl__free(rec->all);
         rec->all = next;
     }
+}
+
+static int rebuild(const char *dir, struct tl_journal_reader *reader, struct recovered *rec,
+                   struct tl_recover_result *result, struct tl_error *reterr)
+{
+    const struct tl_journal_report *report = tl__journal_report(reader);
+    struct tl_meta meta;
+    int r;
+
+    if (had_ended(dir, rec->run, result))
+        return 0;
+    rec->report = report;
+    r = read_all(reader, rec, reterr);
+    result->buffers = report->blocks;
+    result->torn_bytes = report->bytes_torn;
+    result->damaged_bytes = report->bytes_dropped - report->bytes_torn;
+    result->damaged_places = report->places;
+    result->buffers_lost = report->blocks_lost;
+    result->records_per_buffer = rec->run->records_per_buffer;
+    if (r == 0 && !has_begun(dir, rec)) {
+        if (!report->corrupt)
+            leave_earlier(dir, result);
+        return 0;
+    }
+    meta_of(rec->run, &meta);
+    if (r == 0)
+        r = export_all(dir, rec, &meta, result, reterr);
+    if (r == 0 && meta.unrecorded_bytes == 0)
+        result->unrecorded_bytes = meta.unrecorded_bytes = told_before(dir, rec->run);
+    meta.payloads_missing = result->payloads_missing;
+    if (r == 0)
+        r = tl__meta_write(dir, &meta, reterr);
+    if (r == 0 && rec->dump_records == 0 && all_was_read(result))
+        drop_payloads(dir);
     return r;
 }
 
@@ -272,7 +402,6 @@ static int recover_journal(const char *dir, const char *path, struct tl_recover_
 {
     struct tl_journal_reader *reader = NULL;
     struct recovered *rec = tl__alloc(1, sizeof(*rec));
-    const struct tl_journal_report *report;
     int r;
 
     if (rec == NULL)
@@ -281,18 +410,14 @@ static int recover_journal(const char *dir, const char *path, struct tl_recover_
     if (r == 0) {
         rec->run = tl__journal_run(reader);
         r = rebuild(dir, reader, rec, result, reterr);
-        report = tl__journal_report(reader);
-        result->buffers = report->blocks;
-        result->torn_bytes = report->bytes_dropped;
-        result->corrupt = report->corrupt;
     }
+    free_batches(rec);
     tl__journal_reader_close(reader);
     tl__free(rec);
     return r;
 }
 
-/* The journal's descriptor with its lock, which the run holds while it lives, and a recovery while it works. */
-static int lock_journal(const char *path, struct tl_error *reterr)
+int tl__recover_lock(const char *path, struct tl_error *reterr)
 {
     int fd = tl__open_to_read(path);
 
@@ -309,50 +434,85 @@ static int lock_journal(const char *path, struct tl_error *reterr)
 static int tell_complete(const char *dir, struct tl_recover_result *result, struct tl_error *reterr)
 {
     struct tl_meta *meta;
+    struct tl_error err = {0};
+    int r;
 
-    result->complete = has_file(dir, TL_META_NAME) || has_artifact(dir);
+    result->complete = has_file(dir, TL_META_NAME) || tl__run_dir_has_artifact(dir);
     if (!result->complete)
         return tl__fail(reterr, TL_ENOENT, "%s: no %s in it", dir, TL_JOURNAL_NAME);
     meta = tl__alloc(1, sizeof(*meta));
     if (meta == NULL)
         return tl__fail(reterr, TL_ENOMEM, "%s: out of memory", dir);
-    if (tl__meta_read(dir, meta, NULL) == 0 && strcmp(meta->status, TL_META_RECOVERED) == 0) {
+    r = tl__meta_read(dir, meta, &err);
+    if (r != 0 && r != TL_ENOENT)
+        tl__recover_missing(result, "%.230s", err.msg);
+    if (r == 0 && strcmp(meta->status, TL_META_RECOVERED) == 0) {
         result->again = true;
-        result->unrecorded_bytes = meta->unrecorded_bytes;
-        for (uint32_t i = 0; i < meta->stream_count; i++) {
-            result->records += meta->streams[i].collected;
-            result->payload_bytes += meta->streams[i].payload_bytes;
-            result->payloads_missing += meta->streams[i].payloads_lost;
-        }
+        count_meta(meta, result);
     }
+    tl__recover_check(dir, r == 0 ? meta : NULL, result);
     tl__free(meta);
     return 0;
 }
 
-int tl__engine_recover(const char *dir, struct tl_recover_result *result, struct tl_error *reterr)
+/* The journal goes, or stays under the name that says that it has been read as far as it can be. */
+static int end_journal(const char *dir, const char *path, struct tl_recover_result *result, struct tl_error *reterr)
+{
+    char damaged[1200];
+
+    if (all_was_read(result))
+        return unlink(path) == 0
+                   ? 0
+                   : tl__fail(reterr, TL_EIO, "%s: the artifacts are rebuilt, but the journal cannot be removed", path);
+    result->kept = true;
+    (void)snprintf(damaged, sizeof(damaged), "%s/%s", dir, TL_JOURNAL_DAMAGED_NAME);
+    if (strcmp(damaged, path) != 0 && rename(path, damaged) != 0)
+        return tl__fail(reterr, TL_EIO, "%s: the artifacts are rebuilt, but the journal cannot be renamed to %s", path,
+                        damaged);
+    return 0;
+}
+
+static int recover_in(const char *dir, const char *path, struct tl_recover_result *result, struct tl_error *reterr)
+{
+    struct stat st;
+    int lock = tl__recover_lock(path, reterr), r = 0;
+
+    if (lock < 0)
+        return lock;
+    tl__run_dir_clear_temps(dir);
+    if (tl__journal_unborn(path)) {
+        result->torn_bytes = fstat(lock, &st) == 0 ? (uint64_t)st.st_size : 0;
+        leave_earlier(dir, result);
+    } else {
+        r = recover_journal(dir, path, result, reterr);
+    }
+    if (r == 0)
+        r = end_journal(dir, path, result, reterr);
+    (void)close(lock);
+    return r;
+}
+
+int tl__engine_recover(const char *dir, const char *out, struct tl_recover_result *result, struct tl_error *reterr)
 {
     char path[1200];
     struct stat st;
-    int r = 0, lock;
+    int r;
 
     memset(result, 0, sizeof(*result));
     if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
         return tl__fail(reterr, TL_ENOENT, "%s: no such directory", dir);
+    if (strlen(dir) > 1000 || (out != NULL && strlen(out) > 1000))
+        return tl__fail(reterr, TL_EINVAL, "%.100s...: the path is longer than 1000 bytes", dir);
+    if (out != NULL) {
+        r = tl__recover_copy(dir, out, reterr);
+        if (r <= 0)
+            return r < 0 ? r : tell_complete(dir, result, reterr);
+        dir = out;
+    }
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME);
     if (stat(path, &st) != 0)
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_DAMAGED_NAME);
+    if (stat(path, &st) != 0)
         return tell_complete(dir, result, reterr);
-    lock = lock_journal(path, reterr);
-    if (lock < 0)
-        return lock;
-    if (tl__journal_unborn(path)) {
-        result->torn_bytes = (uint64_t)st.st_size;
-        if (!has_file(dir, TL_DUMP_DIR_NAME "/" TL_DUMP_MANIFEST_NAME)) /* which would name them */
-            drop_payloads(dir);
-    } else {
-        r = recover_journal(dir, path, result, reterr);
-    }
-    if (r == 0 && unlink(path) < 0)
-        r = tl__fail(reterr, TL_EIO, "%s: the artifacts are rebuilt, but the journal cannot be removed", path);
-    (void)close(lock);
-    return r;
+    return recover_in(dir, path, result, reterr);
 }

@@ -55,7 +55,7 @@ int tl__run_dir_check(const char *dir, bool *ret_used, struct tl_error *reterr)
                             "name another directory (--out)",
                             dir, folders[i]);
     /* With a journal it is a run's that lives or was cut short, which the making of the next journal tells. */
-    if (there(dir, TL_META_NAME, &st) || there(dir, TL_JOURNAL_NAME, &st))
+    if (there(dir, TL_META_NAME, &st) || there(dir, TL_JOURNAL_NAME, &st) || there(dir, TL_JOURNAL_DAMAGED_NAME, &st))
         return 0;
     for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
         for (const char *const *name = tl__collector_at(i)->files; name != NULL && *name != NULL; name++)
@@ -119,6 +119,38 @@ void tl__run_dir_clear(const char *dir)
             remove_file(dir, *name);
     }
     remove_matching(dir, PROGRAM_PATTERN);
+    remove_file(dir, TL_JOURNAL_DAMAGED_NAME);
     remove_file(dir, TL_META_NAME);
     tl__name_map_clear(dir);
+}
+
+/* Temporary files of one that will not end any more: NAME.XXXXXXXX.tmp. */
+static void remove_temps_of(const char *dir, const char *name)
+{
+    char pattern[300];
+
+    (void)snprintf(pattern, sizeof(pattern), "%s.????????.tmp", name);
+    remove_matching(dir, pattern);
+}
+
+void tl__run_dir_clear_temps(const char *dir)
+{
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
+        for (const char *const *name = tl__collector_at(i)->files; name != NULL && *name != NULL; name++)
+            remove_temps_of(dir, *name);
+    remove_temps_of(dir, TL_META_NAME);
+    remove_temps_of(dir, TL_NAME_MAP_PREFIX "*.json");
+    remove_temps_of(dir, PROGRAM_PATTERN);
+    remove_temps_of(dir, TL_JOURNAL_NAME);
+}
+
+bool tl__run_dir_has_artifact(const char *dir)
+{
+    struct stat st;
+
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
+        for (const char *const *name = tl__collector_at(i)->files; name != NULL && *name != NULL; name++)
+            if (strcmp(*name, TL_DUMP_DIR_NAME "/" TL_DUMP_BIN_NAME) != 0 && there(dir, *name, &st))
+                return true;
+    return false;
 }

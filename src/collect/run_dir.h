@@ -16,5 +16,9 @@ int tl__run_dir_check(const char *dir, bool *ret_used, struct tl_error *reterr);
 /* Removes what an older recording left in DIR, so that it is not taken for the next run's: its artifacts, what viewers
  * made of them, the names of its kernels and its program. Other files stay. */
 void tl__run_dir_clear(const char *dir);
+/* Removes the temporary files that a killed run or recovery left in DIR. The caller holds the lock of DIR's journal. */
+void tl__run_dir_clear_temps(const char *dir);
+/* Whether a run's artifact of any kind is there; payloads alone are none. */
+bool tl__run_dir_has_artifact(const char *dir);
 
 #endif

@@ -156,7 +156,8 @@ static void without_a_journal_there_is_nothing_to_recover(void **state)
     (void)state;
     expect_line(2, "recover /nowhere", "no such directory");
     expect(2, "recover");
-    expect_line(2, "recover .", "no run.journal in it");
+    assert_int_equal(mkdir(fixture_path("empty"), 0777), 0);
+    expect_line(2, "recover empty", "no run.journal in it");
     fixture_write_text("file", "");
     expect_line(2, "recover file", "no such directory");
     assert_int_equal(mkdir(fixture_path("foreign"), 0777), 0);
@@ -209,11 +210,122 @@ static void a_run_that_lives_is_not_recovered(void **state)
     assert_non_null(strstr(message, "above/run was cut short; `tasklens recover above/run`"));
     expect(0, "dump above/old");
     assert_string_equal(message, "");
-    expect_line(2, "recover above", "`tasklens recover above/run`");
-    expect(0, "recover above/run");
+    expect(0, "recover above"); /* all of them, a line each */
+    assert_non_null(strstr(output, "above/old: complete\nabove/run: recovered "));
     expect(0, "dump --verify above/run");
     expect(0, "recover above/run");
     assert_non_null(strstr(output, "nothing to recover"));
+}
+
+static void in_fixture(const char *command)
+{
+    char words[400];
+
+    (void)snprintf(words, sizeof(words), "cd '%s' && %s", fixture_dir, command);
+    assert_int_equal(system(words), 0);
+}
+
+static void flip(const char *file, off_t at)
+{
+    int fd = open(fixture_path(file), O_RDWR);
+    char byte;
+
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte ^= 4;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    (void)close(fd);
+}
+
+static uint64_t number_behind(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+
+    if (at == NULL)
+        fail_msg("no \"%s\" in: %s", word, text);
+    return strtoull(at + strlen(word), NULL, 10);
+}
+
+/* One changed bit costs the buffer that it stands in. The journal is kept, and another recovery ends the same way. */
+static void a_damaged_journal(void **state)
+{
+    uint64_t all;
+    char *first = NULL;
+
+    (void)state;
+    kill_in_the_middle("process", "mapped", "bit");
+    in_fixture("cp -r bit whole_bit");
+    expect(0, "recover whole_bit");
+    all = number_behind(output, "recovered  ");
+    flip("bit/run.journal", 9000); /* in one of the first buffers of 8 records */
+    expect(4, "recover bit --out elsewhere");
+    assert_int_equal(number_behind(output, "recovered  "), all - 8);
+    assert_true(size_of("bit", "run.journal") > 0); /* the source is as it was */
+    assert_int_equal(size_of("bit", "args_dump/args_dump.json"), -1);
+    assert_true(size_of("elsewhere", "args_dump/args_dump.json") > 0);
+    expect(4, "recover bit --out elsewhere");
+    expect(4, "dump --verify elsewhere"); /* it says that records are missing */
+    expect_line(2, "recover bit --out bit", "the run's own directory");
+    expect_line(2, "recover bit --out whole", "holds another recording");
+    for (int i = 0; i < 3; i++) {
+        expect(4, "recover bit");
+        assert_int_equal(number_behind(output, "recovered  "), all - 8);
+        assert_int_equal(number_behind(output, "lost       at least "), 1);
+        assert_non_null(strstr(output, "1 buffers and 8 records"));
+        assert_int_equal(size_of("bit", "run.journal"), -1);
+        assert_true(size_of("bit", "run.journal.damaged") > 9000);
+        if (i == 0)
+            first = strdup(output);
+        else
+            assert_string_equal(output, first);
+    }
+    free(first);
+    expect(4, "dump --verify bit");
+    in_fixture("diff -r bit/args_dump elsewhere/args_dump");
+    in_fixture("mkdir -p tree/rank0/d0 tree/rank1/d0 && cp -r whole_bit/. tree/rank0/d0 && cp -r bit/. tree/rank1/d0");
+    expect(4, "recover tree"); /* the worst of them */
+    assert_non_null(strstr(output, "tree/rank0/d0: recovered before\ntree/rank1/d0: recovered "));
+    expect(0, "run vector_add --dump-args 2 --out bit"); /* a new recording takes its place, damaged journal included */
+    assert_int_equal(size_of("bit", "run.journal.damaged"), -1);
+    expect(0, "recover bit");
+    assert_non_null(strstr(output, "nothing to recover"));
+}
+
+/* What a run had collected and is gone, cut or short is named. */
+static void a_recording_that_is_not_whole_any_more(void **state)
+{
+    static const struct {
+        const char *command, *says;
+    } damages[] = {
+        {"rm one/deps.json", "deps.json is not there"},
+        {"truncate -s -30 one/deps.json", "deps.json"},
+        {"rm one/pmu.csv", "pmu.csv is not there"},
+        {"rm one/pmu_meta.json", "pmu_meta.json is not there"},
+        {"sed -i '$d' one/pmu.csv", "pmu.csv holds "},
+        {"truncate -s -3 one/scope_stats/scope_stats.jsonl", "scope_stats.jsonl"},
+        {"sed -i '$d' one/scope_stats/scope_stats.jsonl", "scope_stats.jsonl"},
+        {"rm one/scope_stats/scope_stats.jsonl", "scope_stats.jsonl is not there"},
+        {"truncate -s -1 one/args_dump/args.bin", "args.bin"},
+        {"rm one/args_dump/args.bin", "args.bin is not there"},
+        {"rm -r one/args_dump", "args_dump.json is not there"},
+        {"truncate -s 500 one/args_dump/args_dump.json", "args_dump.json"},
+        {"truncate -s -20 one/chip_swimlane_records.json", "chip_swimlane_records.json"},
+        {"rm one/chip_swimlane_records.json", "chip_swimlane_records.json is not there"},
+        {"truncate -s 100 one/dfx_meta.json", "dfx_meta.json"},
+    };
+
+    (void)state;
+    expect(0, "run vector_add --dump-args 2 --enable-chip-swimlane --enable-dep-gen --enable-pmu --enable-scope-stats "
+              "--out good");
+    expect(0, "recover good");
+    for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+        in_fixture("rm -rf one && cp -r good one");
+        in_fixture(damages[i].command);
+        expect(4, "recover one");
+        if (strstr(output, "missing    ") == NULL || strstr(output, damages[i].says) == NULL ||
+            strstr(output, "whole: nothing") != NULL)
+            fail_msg("after %s: %s", damages[i].command, output);
+    }
 }
 
 /* Killed while all its records were in buffers that were not full: payloads had been written, and no record names them.
@@ -328,6 +440,8 @@ int main(void)
         cmocka_unit_test(without_a_journal_there_is_nothing_to_recover),
         cmocka_unit_test(a_whole_recording_is_left_alone),
         cmocka_unit_test(a_run_that_lives_is_not_recovered),
+        cmocka_unit_test(a_damaged_journal),
+        cmocka_unit_test(a_recording_that_is_not_whole_any_more),
         cmocka_unit_test(a_run_in_its_first_buffers),
         cmocka_unit_test(a_run_that_is_ended_by_a_signal),
         cmocka_unit_test(a_run_that_had_not_begun),

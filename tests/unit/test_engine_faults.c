@@ -395,7 +395,7 @@ static void test_recover(void **state)
     assert_int_equal(tl__engine_quiesce(w.engine, 1, in_seconds(10)), 0);
     fake_world_fini(&w); /* never exported: what a killed host leaves */
     assert_false(fake_exists(c.output_prefix, "args_dump/args_dump.json"));
-    if (tl__engine_recover(c.output_prefix, &rec, &err) != 0)
+    if (tl__engine_recover(c.output_prefix, NULL, &rec, &err) != 0)
         fail_msg("recover: %s", err.msg);
     assert_int_equal(rec.records, 1200);
     assert_int_equal(rec.torn_bytes, 0);
@@ -406,7 +406,7 @@ static void test_recover(void **state)
     assert_int_equal(found.lost, 0);
     assert_false(fake_exists(c.output_prefix, TL_JOURNAL_NAME));
     assert_false(rec.complete);
-    assert_int_equal(tl__engine_recover(c.output_prefix, &rec, &err), 0); /* again: there is nothing left to do */
+    assert_int_equal(tl__engine_recover(c.output_prefix, NULL, &rec, &err), 0); /* again: there is nothing left to do */
     assert_true(rec.complete && rec.again);
     assert_int_equal(rec.records, 1200); /* what the first one found */
 
@@ -424,7 +424,7 @@ static void test_recover(void **state)
     snprintf(path, sizeof(path), "%s/args_dump/args.bin", c.output_prefix);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size / 2), 0);
-    assert_int_equal(tl__engine_recover(c.output_prefix, &rec, &err), 0);
+    assert_int_equal(tl__engine_recover(c.output_prefix, NULL, &rec, &err), 0);
     assert_in_range(rec.records, 600, 1199);
     assert_in_range(rec.torn_bytes, 1, 100000);
     assert_in_range(rec.payloads_missing, 100, 600);

@@ -275,6 +275,91 @@ static void moved_blocks_are_found(void **state)
     free(bytes);
 }
 
+#define MANY 110
+
+/* A journal of 110 blocks; starts[i] is where block i stands, starts[MANY] the end. */
+static char *write_many(size_t *ret_size, uint64_t starts[MANY + 1])
+{
+    struct tl_journal_writer *w = create();
+
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct tl_journal_block b = test_block((uint16_t)(i % 4), i, 1 + i % 64);
+
+        starts[i] = tl__journal_bytes(w);
+        assert_int_equal(tl__journal_append(w, &b), 0);
+    }
+    starts[MANY] = tl__journal_bytes(w);
+    tl__journal_close(w, false);
+    return fixture_read(TL_JOURNAL_NAME, ret_size);
+}
+
+/* Damages [from, to) of the image, or puts bytes in at `from`; the image's new size. */
+static size_t damage(char *image, size_t size, unsigned how, size_t from, size_t to)
+{
+    switch (how) {
+    case 0: /* a bit */
+        image[from] ^= 4;
+        return size;
+    case 1:
+        memset(image + from, 0, to - from);
+        return size;
+    case 2: /* cut out */
+        memmove(image + from, image + to, size - to);
+        return size - (to - from);
+    case 3: /* put in */
+        memmove(image + to, image + from, size - from);
+        memset(image + from, 0x4a, to - from);
+        return size + (to - from);
+    default: /* what stands before it, over it: pieces of other blocks, too */
+        memmove(image + from, image + from / 2, to - from);
+        return size;
+    }
+}
+
+/* Whatever is done to a stretch of bytes: each block that it does not touch is handed out as it was. */
+static void untouched_blocks_are_all_read(void **state)
+{
+    uint64_t starts[MANY + 1], seed = 12345;
+    size_t size;
+    char *bytes = write_many(&size, starts), *image = malloc(2 * size);
+
+    (void)state;
+    assert_non_null(image);
+    for (unsigned i = 0; i < 3000; i++) {
+        struct tl_journal_reader *r = NULL;
+        struct tl_journal_block got;
+        struct tl_error err = {0};
+        bool seen[MANY] = {false};
+        const unsigned how = i % 5;
+        size_t from, to, damaged;
+
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+        from = sizeof(struct tl_journal_header) + (size_t)((seed >> 33) % (size - sizeof(struct tl_journal_header)));
+        to = from + 1 + (how == 0 ? 0 : (size_t)(seed >> 20 & 0x1fff));
+        if (to > size)
+            to = size;
+        memcpy(image, bytes, size);
+        damaged = damage(image, size, how, from, to);
+        assert_int_equal(tl__journal_open_memory(image, damaged, "image", &r, &err), 0);
+        while (tl__journal_next(r, &got) == 1) {
+            const struct tl_journal_block b = test_block(got.lane, got.seq, got.count);
+
+            assert_true(got.seq < MANY && !seen[got.seq] && got.count == 1 + got.seq % 64);
+            assert_memory_equal(got.records, b.records, got.count * RECORD_BYTES);
+            seen[got.seq] = true;
+        }
+        if (how == 3) /* between two bytes: it may be within a block, or within none */
+            to = from;
+        for (unsigned k = 0; k < MANY; k++)
+            if (!seen[k] && (starts[k + 1] <= from || starts[k] >= to))
+                fail_msg("seed %u, damage %u at %zu to %zu: block %u is not read", i, how, from, to, k);
+        assert_int_equal(tl__journal_report(r)->bytes_good + tl__journal_report(r)->bytes_dropped, damaged);
+        tl__journal_reader_close(r);
+    }
+    free(image);
+    free(bytes);
+}
+
 /* The first block holds a copy of the header. */
 static void a_damaged_header_is_made_good(void **state)
 {
@@ -510,6 +595,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_consistent_lie_is_found, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(moved_blocks_are_found, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_consistent_lie_is_found, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(untouched_blocks_are_all_read, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_damaged_header_is_made_good, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_consistent_lie_is_found, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(damaged_headers_are_refused, fixture_setup, fixture_teardown),

@@ -3,12 +3,17 @@
  * A journal of every stream: what `tasklens recover` makes of it is what the export of the same run makes, each lane of
  * a stream as the role that it was; and of a run that was killed, what had reached the journal.
  */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "artifact/deps.h"
 #include "artifact/dfx_meta.h"
-#include "artifact/journal.h"
+#include "artifact/journal_format.h"
 #include "artifact/scope_stats.h"
 #include "artifact/swimlane.h"
 #include "base/log.h"
+#include "wire/dump_record.h"
 #include "support/stream_records.h"
 
 static void copy_journal(const char *from, const char *to)
@@ -92,7 +97,7 @@ static void every_artifact_is_rebuilt(void **state)
 
     (void)state;
     record(whole, killed, true);
-    if (tl__engine_recover(killed, &result, &err) != 0)
+    if (tl__engine_recover(killed, NULL, &result, &err) != 0)
         fail_msg("%s", err.msg);
     same_swimlane(whole, killed);
     same_file(whole, killed, TL_DEPS_NAME);
@@ -108,7 +113,7 @@ static void every_artifact_is_rebuilt(void **state)
         records += meta.streams[i].collected;
     }
     assert_int_equal(result.records, records);
-    assert_int_equal(tl__engine_recover(killed, &result, &err), 0); /* again: nothing is left to do */
+    assert_int_equal(tl__engine_recover(killed, NULL, &result, &err), 0); /* again: nothing is left to do */
     assert_true(result.complete);
 }
 
@@ -121,7 +126,7 @@ static void a_run_that_was_killed(void **state)
 
     (void)state;
     record(whole, killed, false);
-    if (tl__engine_recover(killed, &result, &err) != 0)
+    if (tl__engine_recover(killed, NULL, &result, &err) != 0)
         fail_msg("%s", err.msg);
     same_swimlane(whole, killed);
     same_file(whole, killed, TL_DEPS_NAME);
@@ -142,7 +147,7 @@ static void a_journal_that_was_cut(void **state)
     (void)snprintf(path, sizeof(path), "%s/%s", killed, TL_JOURNAL_NAME);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size / 2), 0);
-    if (tl__engine_recover(killed, &result, &err) != 0)
+    if (tl__engine_recover(killed, NULL, &result, &err) != 0)
         fail_msg("%s", err.msg);
     assert_true(result.torn_bytes > 0 || result.buffers > 0);
     read_swimlane(whole, &all);
@@ -159,12 +164,113 @@ static void a_journal_that_was_cut(void **state)
     tl__swimlane_fini(&some);
 }
 
+/* A journal as version 1 wrote it: no block says that the run has begun. */
+static void a_journal_of_version_1(void **state)
+{
+    const char *whole = fresh_dir(), *killed = fresh_dir();
+    const size_t begun = sizeof(struct tl_journal_block_header) + sizeof(struct tl_journal_run);
+    struct tl_recover_result result;
+    struct tl_error err = {0};
+    struct tl_journal_header *header;
+    char path[400];
+    struct stat st;
+    char *bytes;
+    int fd;
+
+    (void)state;
+    record(whole, killed, true);
+    (void)snprintf(path, sizeof(path), "%s/%s", killed, TL_JOURNAL_NAME);
+    fd = open(path, O_RDWR);
+    assert_true(fd >= 0 && fstat(fd, &st) == 0);
+    bytes = malloc((size_t)st.st_size);
+    assert_non_null(bytes);
+    assert_int_equal(pread(fd, bytes, (size_t)st.st_size, 0), st.st_size);
+    header = (struct tl_journal_header *)(void *)bytes;
+    header->version = header->min_reader_version = 1;
+    memmove(bytes + sizeof(*header), bytes + sizeof(*header) + begun, (size_t)st.st_size - sizeof(*header) - begun);
+    assert_int_equal(pwrite(fd, bytes, (size_t)st.st_size - begun, 0), st.st_size - (off_t)begun);
+    assert_int_equal(ftruncate(fd, st.st_size - (off_t)begun), 0);
+    (void)close(fd);
+    free(bytes);
+    if (tl__engine_recover(killed, NULL, &result, &err) != 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(result.damaged_bytes, 0);
+    assert_false(result.kept);
+    same_swimlane(whole, killed);
+    same_file(whole, killed, TL_DEPS_NAME);
+}
+
+/* Copies the journal of `from` to `to`, with one record of the dump that no manifest can hold. */
+static void copy_with_an_impossible_record(const char *from, const char *to)
+{
+    struct tl_journal_reader *reader;
+    struct tl_journal_writer *writer;
+    struct tl_journal_block block;
+    bool done = false;
+    char path[400];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", from, TL_JOURNAL_NAME);
+    assert_int_equal(tl__journal_open(path, &reader, NULL), 0);
+    assert_int_equal(tl__journal_create(to, tl__journal_run(reader), &writer, NULL), 0);
+    assert_int_equal(tl__journal_begun(writer), 0);
+    while (tl__journal_next(reader, &block) == 1) {
+        size_t bytes = (size_t)block.count * tl__journal_run(reader)->streams[block.stream].record_bytes;
+        struct tl_wire_dump_record *copy = malloc(bytes + 1);
+
+        assert_non_null(copy);
+        if (bytes != 0)
+            memcpy(copy, block.records, bytes);
+        if (!done && block.stream == TL_STREAM_DUMP && block.count > 2) {
+            copy[1].kind = TL_WIRE_SCALAR; /* each is possible, and both together are not */
+            copy[1].stage = TL_WIRE_AFTER_COMPLETION;
+            copy[1].flags &= (uint16_t)~TL_DUMP_PIECE;
+            done = true;
+        }
+        block.records = bytes != 0 ? copy : NULL;
+        assert_int_equal(tl__journal_append(writer, &block), 0);
+        free(copy);
+    }
+    assert_true(done);
+    tl__journal_close(writer, false);
+    tl__journal_reader_close(reader);
+}
+
+/* It is counted, and all the others are recovered. */
+static void a_record_that_no_manifest_holds(void **state)
+{
+    const char *whole = fresh_dir(), *killed = fresh_dir(), *bad = fresh_dir();
+    static struct tl_meta good, meta;
+    struct tl_recover_result result;
+    struct tl_error err = {0};
+
+    (void)state;
+    record(whole, killed, true);
+    copy_with_an_impossible_record(killed, bad);
+    assert_int_equal(tl__engine_recover(killed, NULL, &result, &err), 0);
+    for (int i = 0; i < 2; i++) {
+        if (tl__engine_recover(bad, NULL, &result, &err) != 0)
+            fail_msg("%s", err.msg);
+        assert_int_equal(result.records_corrupt, 1);
+        assert_true(result.kept);
+        assert_false(result.complete);
+        assert_true(fake_exists(bad, TL_JOURNAL_DAMAGED_NAME));
+        assert_false(fake_exists(bad, TL_JOURNAL_NAME));
+        same_file(killed, bad, TL_DEPS_NAME);
+        assert_int_equal(tl__meta_read(killed, &good, NULL), 0);
+        assert_int_equal(tl__meta_read(bad, &meta, NULL), 0);
+        assert_int_equal(meta.streams[0].collected, good.streams[0].collected - 1);
+        assert_int_equal(meta.streams[0].attempted, good.streams[0].attempted);
+        assert_string_equal(meta.streams[0].losses[0].cause, "corrupt");
+        assert_int_equal(meta.streams[0].losses[0].count, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_artifact_is_rebuilt),
-        cmocka_unit_test(a_run_that_was_killed),
-        cmocka_unit_test(a_journal_that_was_cut),
+        cmocka_unit_test(every_artifact_is_rebuilt),       cmocka_unit_test(a_run_that_was_killed),
+        cmocka_unit_test(a_journal_that_was_cut),          cmocka_unit_test(a_journal_of_version_1),
+        cmocka_unit_test(a_record_that_no_manifest_holds),
     };
 
     return fake_main("recover_streams", tests, sizeof(tests) / sizeof(tests[0]));
