@@ -3,10 +3,25 @@
 
 #include <string.h>
 
+#include "base/safe_text.h"
+
 struct tl_text tl__text(char *at, size_t size)
 {
     at[0] = '\0';
     return (struct tl_text){at, size, 0};
+}
+
+/* A cut text ends behind a whole UTF-8 character. */
+static void drop_part_of_character(struct tl_text *t)
+{
+    size_t first = t->used;
+
+    while (first > 0 && t->used - first < 4 && ((unsigned char)t->at[first - 1] & 0xC0u) == 0x80u)
+        first--;
+    if (first > 0 && (unsigned char)t->at[first - 1] >= 0xC0u &&
+        tl__utf8_bytes(t->at + first - 1, t->used - first + 1) == 0)
+        t->used = first - 1;
+    t->at[t->used] = '\0';
 }
 
 void tl__text_put(struct tl_text *t, const char *more)
@@ -15,6 +30,8 @@ void tl__text_put(struct tl_text *t, const char *more)
         t->at[t->used + 1] = '\0'; /* first, so that the text is whole whenever its writer dies */
         t->at[t->used++] = *more++;
     }
+    if (*more != '\0')
+        drop_part_of_character(t);
 }
 
 void tl__text_dec(struct tl_text *t, uint64_t value)

@@ -58,9 +58,6 @@ void tl__fault_put_task(struct tl_text *t, uint64_t id)
     tl__text_dec(t, tl__task_ring(id));
     tl__text_put(t, "t");
     tl__text_dec(t, tl__task_local(id));
-    tl__text_put(t, " (");
-    tl__text_hex(t, id, 16);
-    tl__text_put(t, ")");
 }
 
 static void put_kernel(struct tl_text *t, const struct tl_current *c)

@@ -36,8 +36,7 @@ static void put_task(struct line *l, const struct tl_slot *slot)
 {
     const char *between = "";
 
-    put(l, "task r%ut%u (0x%016llx) ", tl__task_ring(slot->payload->id), tl__task_local(slot->payload->id),
-        (unsigned long long)slot->payload->id);
+    put(l, "task r%ut%u ", tl__task_ring(slot->payload->id), tl__task_local(slot->payload->id));
     for (unsigned k = 0; k < TL_KIND_COUNT; k++)
         if (slot->kernels[k] != NULL) {
             put(l, "%s\"%s\"", between, slot->kernels[k]->name);

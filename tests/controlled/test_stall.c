@@ -110,9 +110,9 @@ static void expect(const char *faults, bool rings, uint64_t value, const char *c
 static void a_core_that_does_not_acknowledge(void **state)
 {
     static const char *const says[] = {"with 2 of 4 tasks unfinished: task r0t2",
-                                       "[STALL] task r0t2 (0x0000000000000002) \"add\" DISPATCHED to AIV core ",
+                                       "[STALL] task r0t2 \"add\" DISPATCHED to AIV core ",
                                        ", which does not acknowledge it; args: 0 inout uint64[1], 1 uint64 0x1",
-                                       "[STALL] task r0t3 (0x0000000000000003) \"add\" WAITING for r0t2", NULL};
+                                       "[STALL] task r0t3 \"add\" WAITING for r0t2", NULL};
 
     (void)state;
     expect("core_no_fin@3+", true, 2, says);
@@ -124,8 +124,8 @@ static void tasks_that_all_wait(void **state)
 {
     static const char *const says[] = {
         "with 2 of 4 tasks unfinished, all of which wait for others (deadlocked dependencies): task r0t2",
-        "[STALL] task r0t2 (0x0000000000000002) \"add\" WAITING, although all before it is complete",
-        "[STALL] task r0t3 (0x0000000000000003) \"add\" WAITING for r0t2", NULL};
+        "[STALL] task r0t2 \"add\" WAITING, although all before it is complete",
+        "[STALL] task r0t3 \"add\" WAITING for r0t2", NULL};
 
     (void)state;
     /* With rings a task may be submitted after what it waits for is complete: then nobody can forget it. */

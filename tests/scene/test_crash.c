@@ -69,9 +69,9 @@ static void in_a_kernel(void **state)
                            program, ways[i].way, runtimes[r], (i + (size_t)r) % 2 ? "a5sim" : "a2a3sim", i, r);
             expect(3, words);
             expect_said(ways[i].signal);
-            expect_said("in kernel \"die\", task r0t2 (0x0000000000000002) on AIV core ");
+            expect_said("in kernel \"die\", task r0t2 on AIV core ");
             expect_said(ways[i].cause);
-            expect_said("[CRASH] kernel \"die\", task r0t2 (0x0000000000000002) on AIV core ");
+            expect_said("[CRASH] kernel \"die\", task r0t2 on AIV core ");
             expect_shown("  tasks      2 retired in ");
             expect_said("[CRASH] argument 1: out float32[64], buffer 0x");
             (void)snprintf(words, sizeof(words), "k%zu-%d", i, r);
@@ -111,7 +111,7 @@ static void by_exit(void **state)
     (void)state;
     (void)snprintf(words, sizeof(words), "run %s --set way=7 --dump-args 2 --out exit", program);
     expect(3, words);
-    expect_said("kernel \"die\" called exit(5), task r0t2 (0x0000000000000002) on AIV core ");
+    expect_said("kernel \"die\" called exit(5), task r0t2 on AIV core ");
     expect_recording("exit");
     (void)snprintf(words, sizeof(words), "run %s --set way=8 --dump-args 2 --out exit-now", program);
     expect(3, words);
@@ -133,7 +133,7 @@ static void which_core_and_thread(void **state)
     (void)state;
     (void)snprintf(words, sizeof(words), "run %s --set aic=1", program);
     expect(3, words);
-    expect_said("in kernel \"die_aic\", task r0t2 (0x0000000000000002) on AIC core ");
+    expect_said("in kernel \"die_aic\", task r0t2 on AIC core ");
     expect_said("[CRASH] the code at faults.so+0x");
     /* The chip's first thread is in the orchestration: another one dies. */
     (void)snprintf(words, sizeof(words), "run %s --set way=6 --set linger=10 --sim-threads 2", program);

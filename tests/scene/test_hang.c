@@ -201,10 +201,10 @@ static void expect_hung_swimlane(const char *dir)
 
 static void expect_hung_lines(void)
 {
-    expect_said("[STALL] task r0t2 (0x0000000000000002) \"stuck\" RUNNING on AIV core ");
+    expect_said("[STALL] task r0t2 \"stuck\" RUNNING on AIV core ");
     expect_said(": its kernel does not return; args: 0 in float32[64], 1 in float32[64], 2 out float32[64], 3 0.5");
-    expect_said("[STALL] task r0t3 (0x0000000000000003) \"add\" WAITING for r0t2; args: ");
-    expect_said("[STALL] task r0t4 (0x0000000000000004) \"add\" WAITING for r0t3; args: ");
+    expect_said("[STALL] task r0t3 \"add\" WAITING for r0t2; args: ");
+    expect_said("[STALL] task r0t4 \"add\" WAITING for r0t3; args: ");
     expect_said("tasklens run: no progress for ");
     expect_said(" s with 3 of 5 tasks unfinished: task r0t2");
     expect_not_said("deadlocked");

@@ -60,8 +60,7 @@ static void a_kernel_that_faults(void **state)
             (void)snprintf(words, sizeof(words), "run crash --dump-args 2 --runtime %s --transport %s --out %s",
                            runtimes[r], transports[t], out);
             expect(3, words);
-            assert_non_null(
-                strstr(message, "SIGSEGV at address 0x0 in kernel \"crash\", task r0t2 (0x0000000000000002)"));
+            assert_non_null(strstr(message, "SIGSEGV at address 0x0 in kernel \"crash\", task r0t2"));
             assert_null(strstr(output, "golden"));
             expect_recording(out, 5); /* the two tasks before it, and its own input */
         }

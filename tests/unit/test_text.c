@@ -27,6 +27,23 @@ static void numbers(void **state)
     assert_string_equal(memory, "0 18446744073709551615 0x0 0x0000000100000002 0xffffffffffffffff");
 }
 
+static void a_cut_text_ends_with_a_whole_character(void **state)
+{
+    char memory[8];
+
+    (void)state;
+    for (size_t size = 1; size <= sizeof(memory); size++) {
+        struct tl_text t = tl__text(memory, size);
+
+        tl__text_put(&t, "a\xe6\xb3\xa8\xc3\xa9!b");
+        assert_string_equal(memory, size >= 8   ? "a\xe6\xb3\xa8\xc3\xa9!"
+                                    : size >= 7 ? "a\xe6\xb3\xa8\xc3\xa9"
+                                    : size >= 5 ? "a\xe6\xb3\xa8"
+                                    : size >= 2 ? "a"
+                                                : "");
+    }
+}
+
 static void what_does_not_fit_is_cut(void **state)
 {
     char memory[8] = "xxxxxxx";
@@ -59,6 +76,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers),
         cmocka_unit_test(what_does_not_fit_is_cut),
+        cmocka_unit_test(a_cut_text_ends_with_a_whole_character),
         cmocka_unit_test(a_source_has_its_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
