@@ -34,7 +34,7 @@ int tl__buffer_pull(struct tl_hlane *lane, uint32_t index)
     if (r == 0)
         r = t->ops->copy_from_device(t, b + 1, addr + sizeof(*b), count * lane->record_bytes);
     if (r < 0)
-        tl__lane_corrupt(lane, "device memory", addr);
+        tl__lane_corrupt(lane, TL_LANE_MEMORY, addr);
     return r;
 }
 
@@ -56,7 +56,7 @@ static int pop(struct tl_shard *s, struct tl_hlane *lane)
     int64_t buffer;
 
     if (t->ops->copy_from_device(t, &lane->ready_view[slot], lane->ready_addr + slot * sizeof(uint64_t), 8) < 0)
-        return tl__lane_corrupt(lane, "device memory", lane->ready_addr), TL_ECORRUPT;
+        return tl__lane_corrupt(lane, TL_LANE_MEMORY, lane->ready_addr), TL_ECORRUPT;
     buffer = buffer_of(lane, lane->ready_view[slot]);
     if (buffer < 0 || lane->state[buffer] != TL_HBUFFER_DEVICE)
         return tl__lane_corrupt(lane, "ready_queue entry", lane->ready_view[slot]), TL_ECORRUPT;
@@ -76,7 +76,7 @@ static bool drain(struct tl_shard *s, struct tl_hlane *lane)
 
     /* A1: the entries below the tail and the buffers they name; pairs with R1. */
     if (tl__index_pull(t, &lane->view->ready_tail, field(lane, offsetof(struct tl_lane, ready_tail)), &tail) < 0)
-        return tl__lane_corrupt(lane, "device memory", lane->addr), true;
+        return tl__lane_corrupt(lane, TL_LANE_MEMORY, lane->addr), true;
     if (tail - head > lane->n_buffers)
         return tl__lane_corrupt(lane, "ready_tail", tail), true;
     while (lane->ready_head != tail && !handoff_full(s))
@@ -87,7 +87,7 @@ static bool drain(struct tl_shard *s, struct tl_hlane *lane)
     /* R4: the entries have been read; pairs with A4. */
     if (tl__index_push(t, &lane->view->ready_head, field(lane, offsetof(struct tl_lane, ready_head)),
                        lane->ready_head) < 0)
-        tl__lane_corrupt(lane, "device memory", lane->addr);
+        tl__lane_corrupt(lane, TL_LANE_MEMORY, lane->addr);
     s->ring_device = true;
     return true;
 }
@@ -122,7 +122,7 @@ int tl__free_head_pull(struct tl_hlane *lane)
 
     /* A5: the device has read the entries below; pairs with R5. */
     if (tl__index_pull(t, &lane->view->free_head, field(lane, offsetof(struct tl_lane, free_head)), &head) < 0)
-        return tl__lane_corrupt(lane, "device memory", lane->addr), TL_ECORRUPT;
+        return tl__lane_corrupt(lane, TL_LANE_MEMORY, lane->addr), TL_ECORRUPT;
     if (tail - head > tail - lane->free_head_seen)
         return tl__lane_corrupt(lane, "free_head", head), TL_ECORRUPT;
     lane->free_head_seen = head;
@@ -147,7 +147,7 @@ static bool refill(struct tl_shard *s, struct tl_hlane *lane)
         r = tl__index_push(t, &lane->view->free_tail, field(lane, offsetof(struct tl_lane, free_tail)),
                            lane->free_tail);
     if (r < 0)
-        tl__lane_corrupt(lane, "device memory", lane->addr);
+        tl__lane_corrupt(lane, TL_LANE_MEMORY, lane->addr);
     s->ring_device = true;
     return true;
 }

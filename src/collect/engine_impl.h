@@ -230,6 +230,7 @@ bool tl__consume_step(struct tl_shard *s);
 int tl__consume(struct tl_hlane *lane, uint32_t index);
 /* Ends the lane's epoch in `run`: with the device's counters, or without. */
 void tl__lane_end(struct tl_hlane *lane, struct tl_crun *run, const struct tl_lane_counts *counts);
+#define TL_LANE_MEMORY "device memory" /* as field: it could not be copied; the value is its address */
 /* Stops the lane: `field` held `value`, which cannot be. Open runs of the lane end there with TL_ECORRUPT. */
 void tl__lane_corrupt(struct tl_hlane *lane, const char *field, uint64_t value);
 /* The open run of that epoch, or NULL. */

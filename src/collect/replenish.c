@@ -73,7 +73,7 @@ static bool acknowledge(struct tl_shard *s, struct tl_hlane *lane)
     lane->acked = end;
     /* R3: payloads below are out of the arena; pairs with A3. */
     if (tl__index_push(t, &lane->view->arena_ack, lane->addr + offsetof(struct tl_lane, arena_ack), end) < 0)
-        tl__lane_corrupt(lane, "device memory", lane->addr);
+        tl__lane_corrupt(lane, TL_LANE_MEMORY, lane->addr);
     s->ring_device = true;
     return true;
 }

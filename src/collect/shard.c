@@ -61,14 +61,24 @@ void tl__lane_end(struct tl_hlane *lane, struct tl_crun *run, const struct tl_la
     tl__batch_queue(&lr->end, 0);
 }
 
+/* What stopped a lane: a field of it, or that its memory could not be copied. */
+static void stop_text(const struct tl_hlane *lane, const char *field, uint64_t value, char *to, size_t size)
+{
+    if (strcmp(field, TL_LANE_MEMORY) == 0)
+        (void)snprintf(to, size, "%s lane %u: its device memory at 0x%llx cannot be copied", lane->spec->name,
+                       lane->index, (unsigned long long)value);
+    else
+        (void)snprintf(to, size, "%s lane %u: %s holds the impossible value 0x%llx", lane->spec->name, lane->index,
+                       field, (unsigned long long)value);
+}
+
 /* The run fails with what was found first. */
 static void blame(struct tl_hlane *lane, struct tl_crun *run, const char *field, uint64_t value)
 {
     tl__lock(&run->corrupt_lock);
     if (run->corrupt_code == 0) {
         run->corrupt_code = TL_ECORRUPT;
-        (void)snprintf(run->corrupt_what, sizeof(run->corrupt_what), "%s lane %u: %s holds the impossible value 0x%llx",
-                       lane->spec->name, lane->index, field, (unsigned long long)value);
+        stop_text(lane, field, value, run->corrupt_what, sizeof(run->corrupt_what));
     }
     tl__unlock(&run->corrupt_lock);
 }
@@ -76,13 +86,14 @@ static void blame(struct tl_hlane *lane, struct tl_crun *run, const char *field,
 void tl__lane_corrupt(struct tl_hlane *lane, const char *field, uint64_t value)
 {
     struct tl_engine *e = lane->engine;
+    char text[sizeof(((struct tl_crun *)NULL)->corrupt_what)];
 
     if (lane->stopped)
         return;
     lane->stopped = true;
     tl_store_rlx(&e->broken, 1u); /* relaxed: the worker reads it after a seal */
-    tl_log_error("%s lane %u: %s holds the impossible value 0x%llx; the lane is stopped", lane->spec->name, lane->index,
-                 field, (unsigned long long)value);
+    stop_text(lane, field, value, text, sizeof(text));
+    tl_log_error("%s; the lane is stopped", text);
     for (unsigned i = 0; i < TL_ENGINE_RUNS; i++) {
         struct tl_crun *run = &e->runs[i];
 
@@ -91,6 +102,8 @@ void tl__lane_corrupt(struct tl_hlane *lane, const char *field, uint64_t value)
         blame(lane, run, field, value);
         tl__lane_end(lane, run, NULL);
     }
+    if (strcmp(field, TL_LANE_MEMORY) == 0 && e->transport->desc.lost != NULL)
+        e->transport->desc.lost(e->transport->desc.ctx);
 }
 
 /* --- what a buffer holds ------------------------------------------------------------------------------------- */

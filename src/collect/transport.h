@@ -42,6 +42,7 @@ struct tl_transport_desc {
     struct tl_bell_page *bells;
     int (*alloc)(void *ctx, uint64_t bytes, uint64_t *ret_addr);
     void (*free)(void *ctx, uint64_t addr);
+    void (*lost)(void *ctx); /* a copy failed: the device can be told nothing, and must not wait. Any thread; or NULL */
     void *ctx;
 };
 

@@ -88,6 +88,14 @@ static void transport_free(void *ctx, uint64_t addr)
     tl__chip_free(w->chip, addr);
 }
 
+/* A chip whose memory cannot be copied would wait for the host's words for ever. A thread is left to its budgets. */
+static void transport_lost(void *ctx)
+{
+    struct tl_worker *w = ctx;
+
+    (void)tl__chip_kill(w->chip);
+}
+
 static int open_transport(struct tl_worker *w, struct tl_error *reterr)
 {
     struct tl_chip_view view;
@@ -103,6 +111,7 @@ static int open_transport(struct tl_worker *w, struct tl_error *reterr)
     desc.bells = view.bells;
     desc.alloc = transport_alloc;
     desc.free = transport_free;
+    desc.lost = transport_lost;
     desc.ctx = w;
     rc = tl__transport_init(&w->transport, w->transport_kind == TL_TRANSPORT_COPY ? "copy" : "mapped", &desc);
     if (rc != 0)

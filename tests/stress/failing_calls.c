@@ -5,6 +5,7 @@
  *
  *   TL_FAIL_KIND   write, open, rename, mmap, alloc, space (fallocate, ftruncate), sync, dir (mkdir, unlink, rmdir),
  *                  shrink: a file is cut to nothing right after the Nth mapping of one with a name
+ *                  mem: reads and writes of a memory file, which the copy transport moves a chip's memory by
  *   TL_FAIL_AT     N, from 1; 0 only counts
  *   TL_FAIL_ONCE   1: the Nth alone; 0: the Nth and all after it
  *   TL_FAIL_ERRNO  what a failed call sets
@@ -42,7 +43,8 @@ enum kind {
     KIND_SPACE,
     KIND_SYNC,
     KIND_DIR,
-    KIND_SHRINK
+    KIND_SHRINK,
+    KIND_MEM
 };
 
 extern void *__libc_malloc(size_t);
@@ -65,8 +67,8 @@ static uint64_t number_of(const char *name)
 
 __attribute__((constructor)) static void begin(void)
 {
-    static const char *const names[] = {"",      "write", "open", "rename", "mmap",
-                                        "alloc", "space", "sync", "dir",    "shrink"};
+    static const char *const names[] = {"",      "write", "open", "rename", "mmap", "alloc",
+                                        "space", "sync",  "dir",  "shrink", "mem"};
     const char *kind = getenv("TL_FAIL_KIND"), *in = getenv("TL_FAIL_IN"), *count = getenv("TL_FAIL_COUNT");
     enum kind chosen = KIND_NONE;
     long fd;
@@ -115,6 +117,15 @@ static bool has_name(int fd)
 static bool fails_on(enum kind kind, int fd)
 {
     return kind == failing && has_name(fd) && fails(kind);
+}
+
+/* A memory file of the process: the chip's. */
+static bool fails_on_memory(int fd)
+{
+    struct stat st;
+
+    return failing == KIND_MEM && syscall(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 &&
+           fails(KIND_MEM);
 }
 
 /* ---- memory ---- */
@@ -179,7 +190,17 @@ ssize_t write(int fd, const void *data, size_t bytes)
 
 ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
 {
-    return fails_on(KIND_WRITE, fd) ? -1 : syscall(SYS_pwrite64, fd, data, bytes, offset);
+    return fails_on(KIND_WRITE, fd) || fails_on_memory(fd) ? -1 : syscall(SYS_pwrite64, fd, data, bytes, offset);
+}
+
+ssize_t pread(int fd, void *data, size_t bytes, off_t offset)
+{
+    return fails_on_memory(fd) ? -1 : syscall(SYS_pread64, fd, data, bytes, offset);
+}
+
+ssize_t pread64(int fd, void *data, size_t bytes, off64_t offset)
+{
+    return pread(fd, data, bytes, offset);
 }
 
 ssize_t pwrite64(int fd, const void *data, size_t bytes, off64_t offset)

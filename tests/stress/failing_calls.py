@@ -27,12 +27,17 @@ import time
 RUN_KINDS = {
     "tasklens": [("write", errno.ENOSPC), ("write", errno.EIO), ("open", errno.EMFILE), ("rename", errno.ENOSPC),
                  ("mmap", errno.ENOMEM), ("alloc", errno.ENOMEM), ("space", errno.ENOSPC), ("sync", errno.EIO),
-                 ("dir", errno.EACCES)],
+                 ("dir", errno.EACCES), ("mem", errno.ENOSPC)],
     "tasklens-chip": [("open", errno.EMFILE), ("mmap", errno.ENOMEM), ("alloc", errno.ENOMEM)],
 }
 RUN = ["run", "vector_add", "--set", "elements=4096", "--set", "tiles=4", "--dump-args", "2",
        "--enable-chip-swimlane", "4", "--enable-dep-gen", "--enable-pmu", "--enable-scope-stats",
        "--dfx-set", "records=8"]
+# Of the chip's memory: so much that lanes wait for the host, and so many calls that each N would take a day.
+RUN_MEM = ["run", "vector_add", "--set", "elements=65536", "--set", "tiles=512", "--dump-args", "2",
+           "--enable-chip-swimlane", "4", "--enable-dep-gen", "--enable-pmu", "--enable-scope-stats",
+           "--dfx-set", "records=8,buffers=2", "--transport", "copy"]
+EVERY_MEM = 40
 VIEWERS = [["dump"], ["dump", "--json"], ["dump", "--verify"], ["dump", "--index", "0"], ["deps"], ["deps", "--json"],
            ["deps", "--format", "dot", "-o", "@/graph.dot"], ["swimlane", "-o", "@/trace.json"],
            ["sched"], ["sched", "--json"], ["critical-path"], ["critical-path", "--json"], ["pmu"], ["pmu", "--json"],
@@ -150,7 +155,7 @@ class Sweep:
                 wrong.append(f"then {' '.join(words)}: 2 without a word")
         return wrong
 
-    def judge_run(self, r, work):
+    def judge_run(self, r, work, expected):
         out = os.path.join(work, "out")
         wrong = []
         if r.code not in (0, 2, 3, 4):
@@ -168,8 +173,8 @@ class Sweep:
             else:
                 with open(os.path.join(out, "dfx_meta.json"), encoding="utf-8") as f:
                     n = self.collected(json.load(f))
-                if n != self.expected:
-                    wrong.append(f"exit 0 with {n} records instead of {self.expected}")
+                if n != expected:
+                    wrong.append(f"exit 0 with {n} records instead of {expected}")
                 v = self.call(["dump", out, "--verify"], work, limit=60)
                 if v.code != 0:
                     wrong.append(f"exit 0, then dump --verify: {v.code}: {v.err[-300:]}")
@@ -199,8 +204,9 @@ class Sweep:
 
     def one_run(self, mode, fault):
         work = self.work_dir()
-        r = self.call(RUN + ["--device-mode", mode, "--out", "out"], work, fault)
-        wrong = self.judge_run(r, work)
+        mem = fault[1] == "mem"
+        r = self.call((RUN_MEM if mem else RUN) + ["--device-mode", mode, "--out", "out"], work, fault)
+        wrong = self.judge_run(r, work, self.expected_mem if mem else self.expected)
         return r, wrong, work
 
     def one_viewer(self, words, fault, plain):
@@ -234,9 +240,8 @@ class Sweep:
         if not (wrong and self.args.keep):
             shutil.rmtree(work, ignore_errors=True)
 
-    def steps(self, total, salt):
+    def steps(self, total, salt, every):
         rng = random.Random(f"{self.args.seed} {salt}")
-        every = self.args.every
         first = 1 + rng.randrange(every)
         if first > total > 0:
             first = 1 + rng.randrange(total)
@@ -252,7 +257,8 @@ class Sweep:
             return
         if r.calls == 0:
             return
-        jobs = [(n, once) for once in (True, False) for n in self.steps(r.calls, f"{label} {once}")]
+        every = self.args.every * (EVERY_MEM if kind == "mem" else 1)
+        jobs = [(n, once) for once in (True, False) for n in self.steps(r.calls, f"{label} {once}", every)]
         with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
             futures = {pool.submit(do, (program, kind, n, once, code)): (n, once) for n, once in jobs}
             for f in concurrent.futures.as_completed(futures):
@@ -296,11 +302,15 @@ class Sweep:
 
     def prepare(self):
         """A recording without faults, to compare with and to look at."""
-        r = self.call(RUN + ["--out", "recording"], self.base, limit=60)
+        self.expected = self.records_of(RUN, "recording")
+        self.expected_mem = self.records_of(RUN_MEM, "recording_mem")
+
+    def records_of(self, words, out):
+        r = self.call(words + ["--out", out], self.base, limit=60)
         if r.code != 0:
             sys.exit(f"the run without faults ends with {r.code}: {r.err}")
-        with open(os.path.join(self.base, "recording", "dfx_meta.json"), encoding="utf-8") as f:
-            self.expected = self.collected(json.load(f))
+        with open(os.path.join(self.base, out, "dfx_meta.json"), encoding="utf-8") as f:
+            return self.collected(json.load(f))
 
     def only(self, text):
         """MODE:PROGRAM:KIND:ERRNO:N:once|on of a run, its message and what is wrong with it."""
