@@ -9,6 +9,7 @@
 #include "artifact/deps.h"
 #include "artifact/swimlane.h"
 #include "base/env.h"
+#include "base/task_id.h"
 
 /* A task and its place in the order. */
 struct place {
@@ -54,6 +55,7 @@ static int from_deps(const char *path, struct places *ret)
 
     if (code != 0)
         return code;
+    tl__task_layout_of(deps.runtime);
     code = deps.n_tasks > 0 ? allocate(ret, deps.n_tasks) : TL_ENOENT;
     for (uint32_t i = 0; code == 0 && i < deps.n_tasks; i++)
         ret->list[i] = (struct place){deps.tasks[i].task_id, i};
@@ -69,6 +71,7 @@ static int from_submits(const char *path, struct places *ret)
 
     if (code != 0)
         return code;
+    tl__task_layout_of(lane.runtime);
     code = lane.n_orchs > 0 ? allocate(ret, lane.n_orchs) : TL_ENOENT;
     for (uint64_t i = 0; code == 0 && i < lane.n_orchs; i++)
         ret->list[i] = (struct place){lane.orchs[i].task_id, lane.orchs[i].start_cycles};

@@ -9,10 +9,24 @@
 
 /* ---- 5 ---- */
 
-static const uint8_t outer_kinds[] = {TL_PHASE_COMPLETE, TL_PHASE_ASYNC_POLL, TL_PHASE_DISPATCH,
-                                      TL_PHASE_RELEASE,  TL_PHASE_DUMMY,      TL_PHASE_EARLY_DISPATCH,
-                                      TL_PHASE_DRAIN,    TL_PHASE_SCAN,       TL_PHASE_POLL};
-static const uint8_t inner_kinds[] = {TL_PHASE_RESOLVE, TL_PHASE_DRAIN_PREPARE, TL_PHASE_DRAIN_PUBLISH};
+static const uint8_t outer_kinds[] = {TL_PHASE_COMPLETE,
+                                      TL_PHASE_ASYNC_POLL,
+                                      TL_PHASE_DISPATCH,
+                                      TL_PHASE_RELEASE,
+                                      TL_PHASE_DUMMY,
+                                      TL_PHASE_EARLY_DISPATCH,
+                                      TL_PHASE_DRAIN,
+                                      TL_PHASE_SCAN,
+                                      TL_PHASE_POLL,
+                                      TL_PHASE_GRAPH_PREPARE,
+                                      TL_PHASE_RESOLVE_STANDALONE,
+                                      TL_PHASE_BOOTSTRAP,
+                                      TL_PHASE_STATE_PROBE,
+                                      TL_PHASE_WORKSTEAL,
+                                      TL_PHASE_REFILL,
+                                      TL_PHASE_OTHER};
+static const uint8_t inner_kinds[] = {TL_PHASE_RESOLVE, TL_PHASE_DRAIN_PREPARE, TL_PHASE_DRAIN_PUBLISH,
+                                      TL_PHASE_OTHER_INNER};
 #define OUTER (sizeof(outer_kinds) / sizeof(outer_kinds[0]))
 #define INNER (sizeof(inner_kinds) / sizeof(inner_kinds[0]))
 
@@ -105,9 +119,8 @@ int tl__sched_text_loops(struct tl_page *out, const struct tl_sched *s)
             out, "note: on %" PRIu64 " of %" PRIu32 " threads phases overlap: their times do not add up to the wall\n",
             overlapping, s->loops.count);
     if (s->join->lane->unknown_kinds > 0)
-        tl__put_format(
-            out, "note: %" PRIu64 " phases of a kind unknown here, such as \"%s\", are left out: they count as idle\n",
-            s->join->lane->unknown_kinds, s->join->lane->unknown_kind);
+        tl__put_format(out, "note: %" PRIu64 " phases of a kind unknown here, such as \"%s\", count as \"other\"\n",
+                       s->join->lane->unknown_kinds, s->join->lane->unknown_kind);
     return r;
 }
 

@@ -125,6 +125,8 @@ void tl__swim_clock_init(struct tl_swim_clock *clock, const struct tl_swimlane *
         return;
     for (uint64_t i = 0; i < lane->n_orchs; i++)
         earliest(&first_submit, lane->orchs[i].start_cycles);
+    for (uint64_t i = 0; i < lane->n_uploads; i++)
+        earliest(&first_submit, lane->uploads[i].start_ns);
     clock->orch = TL_SWIM_ORCH_APART;
     clock->host_ns[0] = first_submit;
     if (lane->n_anchors > 0)

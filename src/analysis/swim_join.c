@@ -19,15 +19,23 @@
 /* Where a row of one table belongs. */
 struct key {
     uint64_t core_and_reg;
-    uint32_t row;
+    uint32_t run_epoch, row;
 };
+
+static int compare_keys(const struct key *l, const struct key *r)
+{
+    if (l->run_epoch != r->run_epoch)
+        return l->run_epoch < r->run_epoch ? -1 : 1;
+    return l->core_and_reg < r->core_and_reg ? -1 : l->core_and_reg > r->core_and_reg;
+}
 
 static int by_key(const void *left, const void *right)
 {
     const struct key *l = left, *r = right;
+    int order = compare_keys(l, r);
 
-    if (l->core_and_reg != r->core_and_reg)
-        return l->core_and_reg < r->core_and_reg ? -1 : 1;
+    if (order != 0)
+        return order;
     return l->row < r->row ? -1 : l->row > r->row;
 }
 
@@ -36,7 +44,7 @@ static uint64_t count_same(const struct key *keys, uint64_t n)
     uint64_t same = 0;
 
     for (uint64_t i = 1; i < n; i++)
-        same += keys[i].core_and_reg == keys[i - 1].core_and_reg;
+        same += compare_keys(&keys[i], &keys[i - 1]) == 0;
     return same;
 }
 
@@ -46,6 +54,7 @@ static void take_core_row(struct tl_swim_join *join, struct tl_swim_slice *s, co
 
     s->task_id = row->task_id;
     s->core = row->core_id;
+    s->run_epoch = row->run_epoch;
     s->reg_task_id = row->reg_task_id;
     s->start = start;
     s->end = tl__swim_cycles(&join->clock, row->end_cycles);
@@ -67,6 +76,7 @@ static void take_core_row(struct tl_swim_join *join, struct tl_swim_slice *s, co
 static void take_aicpu_row(struct tl_swim_join *join, struct tl_swim_slice *s, const struct tl_swim_aicpu *row)
 {
     s->core = row->core_id;
+    s->run_epoch = row->run_epoch;
     s->reg_task_id = row->reg_task_id;
     s->dispatch = tl__swim_cycles(&join->clock, row->dispatch_cycles);
     s->flags |= TL_SWIM_SENT;
@@ -113,8 +123,10 @@ static void merge(struct tl_swim_join *join, const struct key *cores, const stru
         bool core = c < lane->n_cores, aicpu = a < lane->n_aicpus;
 
         if (core && aicpu) {
-            core = cores[c].core_and_reg <= aicpus[a].core_and_reg;
-            aicpu = aicpus[a].core_and_reg <= cores[c].core_and_reg;
+            int order = compare_keys(&cores[c], &aicpus[a]);
+
+            core = order <= 0;
+            aicpu = order >= 0;
         }
         add_slice(join, core ? &lane->cores[cores[c].row] : NULL, aicpu ? &lane->aicpus[aicpus[a].row] : NULL);
         c += core;
@@ -146,9 +158,11 @@ static int join_rows(struct tl_swim_join *join)
     if (cores == NULL || aicpus == NULL || join->slices == NULL)
         goto out;
     for (uint32_t i = 0; i < lane->n_cores; i++)
-        cores[i] = (struct key){(uint64_t)lane->cores[i].core_id << 32 | lane->cores[i].reg_task_id, i};
+        cores[i] = (struct key){(uint64_t)lane->cores[i].core_id << 32 | lane->cores[i].reg_task_id,
+                                lane->cores[i].run_epoch, i};
     for (uint32_t i = 0; i < lane->n_aicpus; i++)
-        aicpus[i] = (struct key){(uint64_t)lane->aicpus[i].core_id << 32 | lane->aicpus[i].reg_task_id, i};
+        aicpus[i] = (struct key){(uint64_t)lane->aicpus[i].core_id << 32 | lane->aicpus[i].reg_task_id,
+                                 lane->aicpus[i].run_epoch, i};
     qsort(cores, lane->n_cores, sizeof(*cores), by_key);
     qsort(aicpus, lane->n_aicpus, sizeof(*aicpus), by_key);
     join->counts.same_key = count_same(cores, lane->n_cores) + count_same(aicpus, lane->n_aicpus);
@@ -234,24 +248,37 @@ void tl__swim_join_fini(struct tl_swim_join *join)
     tl__free(join->slices);
     tl__free(join->by_task);
     tl__free(join->tasks);
+    tl__free(join->epochs);
     tl__free(join->edges);
     tl__free(join->task_of_deps);
     memset(join, 0, sizeof(*join));
 }
 
-uint32_t tl__swim_find(const struct tl_swim_join *join, uint64_t task_id)
+uint32_t tl__swim_find_in(const struct tl_swim_join *join, uint32_t run_epoch, uint64_t task_id)
 {
     uint32_t low = 0, high = join->n_tasks;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
+        const struct tl_swim_task *t = &join->tasks[middle];
 
-        if (join->tasks[middle].task_id < task_id)
+        if (t->run_epoch < run_epoch || (t->run_epoch == run_epoch && t->task_id < task_id))
             low = middle + 1;
         else
             high = middle;
     }
-    return low < join->n_tasks && join->tasks[low].task_id == task_id ? low : TL_SWIM_NONE;
+    return low < join->n_tasks && join->tasks[low].run_epoch == run_epoch && join->tasks[low].task_id == task_id
+               ? low
+               : TL_SWIM_NONE;
+}
+
+uint32_t tl__swim_find(const struct tl_swim_join *join, uint64_t task_id)
+{
+    uint32_t found = TL_SWIM_NONE;
+
+    for (uint32_t i = 0; i < join->n_epochs && found == TL_SWIM_NONE; i++)
+        found = tl__swim_find_in(join, join->epochs[i], task_id);
+    return found;
 }
 
 void tl__swim_label(const struct tl_swim_join *join, const struct tl_swim_slice *slice, char *to)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What ran when, from the three files that know a part of it: core rows and AICPU rows of chip_swimlane_records.json,
- * joined on (core_id, reg_task_id); the graph of deps.json, which also says which kernel a core type ran; the names
- * of the kernels. All times are device cycles since clock.origin_cycles.
+ * joined on (run_epoch, core_id, reg_task_id); the graph of deps.json, which also says which kernel a core type ran;
+ * the names of the kernels. All times are device cycles since clock.origin_cycles.
  */
 #ifndef TL_ANALYSIS_SWIM_JOIN_H
 #define TL_ANALYSIS_SWIM_JOIN_H
@@ -32,7 +32,7 @@ struct tl_swim_slice {
     uint64_t dispatch, finish; /* the scheduler sent it, and saw it done */
     const char *name;          /* of the kernel, borrowed from the name map; NULL */
     uint32_t task;             /* position in `tasks`; TL_SWIM_NONE without TL_SWIM_RAN */
-    uint32_t core, reg_task_id;
+    uint32_t core, reg_task_id, run_epoch;
     int32_t thread;    /* the core's scheduler; -1: not known */
     int32_t func_id;   /* -1: not known (no deps.json, or it has no kernel for this core type) */
     uint8_t core_type; /* enum tl_core */
@@ -40,7 +40,8 @@ struct tl_swim_slice {
     uint8_t flags;     /* TL_SWIM_* */
 };
 
-/* A task of which there is a core row, or a phase that stands for it (dummy_task, predicated_skip). */
+/* A task of which there is a core row, or a phase that stands for it (dummy_task, predicated_skip); one for each
+ * execution of the graph. */
 struct tl_swim_task {
     uint64_t task_id;
     uint64_t start, end;             /* earliest start, latest end */
@@ -50,9 +51,10 @@ struct tl_swim_task {
     uint32_t submit;                 /* its first row in lane->orchs, or TL_SWIM_NONE */
     uint32_t phase;                  /* row in lane->phases that stands for it, or TL_SWIM_NONE */
     uint32_t first_edge, edge_count; /* its producers: edges[first_edge..first_edge+edge_count) */
-    uint32_t block_num;              /* of deps.json; 0: not known */
-    uint8_t core_types;              /* bit enum tl_core: it ran on such a core */
-    uint8_t flags;                   /* TL_SWIM_SENT: some slice has a dispatch; TL_SWIM_FINISHED: all have a finish */
+    uint32_t run_epoch;
+    uint32_t block_num; /* of deps.json; 0: not known */
+    uint8_t core_types; /* bit enum tl_core: it ran on such a core */
+    uint8_t flags;      /* TL_SWIM_SENT: some slice has a dispatch; TL_SWIM_FINISHED: all have a finish */
 };
 
 /* One (producer, consumer) pair of deps.json, however many edges it has there, both in `tasks`. */
@@ -62,10 +64,11 @@ struct tl_swim_edge {
 };
 
 struct tl_swim_counts {
-    uint64_t joined;         /* core rows with their AICPU row */
-    uint64_t core_alone;     /* core rows without one, at level 2 and up */
-    uint64_t aicpu_alone;    /* AICPU rows without a core row: dispatched, and never ended on its core */
-    uint64_t same_key;       /* rows whose (core_id, reg_task_id) an earlier row has too; joined in the file's order */
+    uint64_t joined;      /* core rows with their AICPU row */
+    uint64_t core_alone;  /* core rows without one, at level 2 and up */
+    uint64_t aicpu_alone; /* AICPU rows without a core row: dispatched, and never ended on its core */
+    uint64_t
+        same_key; /* rows whose (run_epoch, core_id, reg_task_id) an earlier row has too; joined in the file's order */
     uint64_t backward;       /* rows that end before they start, phases and submits included */
     uint64_t running;        /* core rows without an end */
     uint64_t unfinished;     /* AICPU rows without a finish */
@@ -86,10 +89,11 @@ struct tl_swim_join {
     struct tl_swim_clock clock;
     struct tl_swim_slice *slices; /* by core, then by start (of dispatch, where it never ran) */
     uint32_t *by_task;            /* positions in `slices` of those that ran */
-    struct tl_swim_task *tasks;   /* by task id */
+    struct tl_swim_task *tasks;   /* by run_epoch, then by task id */
     struct tl_swim_edge *edges;   /* by consumer, then by producer */
-    uint32_t *task_of_deps;       /* deps->n_tasks: position in `tasks`, or TL_SWIM_NONE; NULL without deps */
-    uint32_t n_slices, n_ran, n_tasks, n_edges;
+    uint32_t *task_of_deps;       /* deps->n_tasks: its first position in `tasks`, or TL_SWIM_NONE; NULL without deps */
+    uint32_t *epochs;             /* run_epoch of each execution that has a task, in order */
+    uint32_t n_slices, n_ran, n_tasks, n_edges, n_epochs;
     uint64_t end; /* the latest time on the device */
     struct tl_swim_counts counts;
 };
@@ -103,6 +107,8 @@ int tl__swim_join(const struct tl_swimlane *lane, const struct tl_deps *deps, co
 void tl__swim_join_fini(struct tl_swim_join *join);
 
 /* Position in `tasks`, or TL_SWIM_NONE. */
+uint32_t tl__swim_find_in(const struct tl_swim_join *join, uint32_t run_epoch, uint64_t task_id);
+/* The same of the first execution that has the task. */
 uint32_t tl__swim_find(const struct tl_swim_join *join, uint64_t task_id);
 
 #define TL_SWIM_LABEL_BYTES 2048

@@ -15,39 +15,80 @@ static bool stands_for_task(const struct tl_swim_phase *phase)
     return tl__phase_group(phase->kind) == TL_PHASE_LANE && (phase->has & TL_SWIM_HAS_TASK_ID) != 0;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const uint64_t *l = left, *r = right;
+/* One execution's task. */
+struct named {
+    uint64_t task_id;
+    uint32_t run_epoch;
+};
 
-    return *l < *r ? -1 : *l > *r;
+static int by_name(const void *left, const void *right)
+{
+    const struct named *l = left, *r = right;
+
+    if (l->run_epoch != r->run_epoch)
+        return l->run_epoch < r->run_epoch ? -1 : 1;
+    return l->task_id < r->task_id ? -1 : l->task_id > r->task_id;
 }
 
-/* Every task id that some row has, once, in order. */
+static int keep_names(struct tl_swim_join *join, const struct named *names, uint64_t n)
+{
+    join->tasks = tl__alloc(n + 1, sizeof(*join->tasks));
+    join->epochs = tl__alloc(n + 1, sizeof(*join->epochs));
+    if (join->tasks == NULL || join->epochs == NULL)
+        return TL_ENOMEM;
+    for (uint64_t i = 0; i < n; i++) {
+        join->tasks[i] = (struct tl_swim_task){.task_id = names[i].task_id,
+                                               .run_epoch = names[i].run_epoch,
+                                               .deps = TL_SWIM_NONE,
+                                               .submit = TL_SWIM_NONE,
+                                               .phase = TL_SWIM_NONE};
+        if (i == 0 || names[i].run_epoch != names[i - 1].run_epoch)
+            join->epochs[join->n_epochs++] = names[i].run_epoch;
+    }
+    join->n_tasks = (uint32_t)n;
+    return 0;
+}
+
+/* Every task that some row has, once an execution, in order. */
 static int find_ids(struct tl_swim_join *join)
 {
     const struct tl_swimlane *lane = join->lane;
-    uint64_t *ids = tl__alloc((size_t)join->n_ran + lane->n_phases + 1, sizeof(*ids));
+    struct named *names = tl__alloc((size_t)join->n_ran + lane->n_phases + 1, sizeof(*names));
     uint64_t n = 0, unique = 0;
+    int code;
 
-    if (ids == NULL)
+    if (names == NULL)
         return TL_ENOMEM;
     for (uint32_t i = 0; i < join->n_slices; i++)
         if ((join->slices[i].flags & TL_SWIM_RAN) != 0)
-            ids[n++] = join->slices[i].task_id;
+            names[n++] = (struct named){join->slices[i].task_id, join->slices[i].run_epoch};
     for (uint64_t i = 0; i < lane->n_phases; i++)
         if (stands_for_task(&lane->phases[i]))
-            ids[n++] = lane->phases[i].task_id;
-    qsort(ids, n, sizeof(*ids), by_value);
+            names[n++] = (struct named){lane->phases[i].task_id, lane->phases[i].run_epoch};
+    qsort(names, n, sizeof(*names), by_name);
     for (uint64_t i = 0; i < n; i++)
-        if (i == 0 || ids[i] != ids[i - 1])
-            ids[unique++] = ids[i];
-    join->tasks = tl__alloc(unique + 1, sizeof(*join->tasks));
-    for (uint64_t i = 0; i < unique && join->tasks != NULL; i++)
-        join->tasks[i] = (struct tl_swim_task){
-            .task_id = ids[i], .deps = TL_SWIM_NONE, .submit = TL_SWIM_NONE, .phase = TL_SWIM_NONE};
-    join->n_tasks = (uint32_t)unique;
-    tl__free(ids);
-    return join->tasks == NULL ? TL_ENOMEM : 0;
+        if (i == 0 || by_name(&names[i], &names[i - 1]) != 0)
+            names[unique++] = names[i];
+    code = keep_names(join, names, unique);
+    tl__free(names);
+    return code;
+}
+
+/* The graph's task in every execution that has it. */
+static void name_deps(struct tl_swim_join *join, uint32_t deps)
+{
+    const struct tl_deps_task *of = &join->deps->tasks[deps];
+
+    for (uint32_t i = 0; i < join->n_epochs; i++) {
+        uint32_t task = tl__swim_find_in(join, join->epochs[i], of->task_id);
+
+        if (task == TL_SWIM_NONE)
+            continue;
+        join->tasks[task].deps = deps;
+        join->tasks[task].block_num = of->block_num;
+        if (join->task_of_deps[deps] == TL_SWIM_NONE)
+            join->task_of_deps[deps] = task;
+    }
 }
 
 static int find_deps(struct tl_swim_join *join)
@@ -59,18 +100,13 @@ static int find_deps(struct tl_swim_join *join)
         return TL_ENOMEM;
     for (uint64_t i = 0; i < deps->n_tasks; i++) {
         const int32_t *kernels = deps->tasks[i].kernel_ids;
-        uint32_t task = tl__swim_find(join, deps->tasks[i].task_id);
 
-        join->task_of_deps[i] = task;
-        if (task == TL_SWIM_NONE) {
-            if (kernels[0] < 0 && kernels[1] < 0 && kernels[2] < 0)
-                continue;
-            if (join->counts.tasks_unseen++ == 0)
-                join->counts.first_unseen = deps->tasks[i].task_id;
+        join->task_of_deps[i] = TL_SWIM_NONE;
+        name_deps(join, (uint32_t)i);
+        if (join->task_of_deps[i] != TL_SWIM_NONE || (kernels[0] < 0 && kernels[1] < 0 && kernels[2] < 0))
             continue;
-        }
-        join->tasks[task].deps = (uint32_t)i;
-        join->tasks[task].block_num = deps->tasks[i].block_num;
+        if (join->counts.tasks_unseen++ == 0)
+            join->counts.first_unseen = deps->tasks[i].task_id;
     }
     for (uint32_t i = 0; i < join->n_tasks; i++)
         join->counts.tasks_unlisted += join->tasks[i].deps == TL_SWIM_NONE;
@@ -107,7 +143,7 @@ static void find_kernels(struct tl_swim_join *join)
             aivs += lane->core_types[core] == TL_AIV;
         if ((s->flags & TL_SWIM_RAN) == 0)
             continue;
-        s->task = tl__swim_find(join, s->task_id);
+        s->task = tl__swim_find_in(join, s->run_epoch, s->task_id);
         join->tasks[s->task].count++;
         find_kernel(join, s, aivs);
     }
@@ -204,7 +240,7 @@ static void add_phases_and_submits(struct tl_swim_join *join)
 
         if (!stands_for_task(&lane->phases[i]))
             continue;
-        t = &join->tasks[tl__swim_find(join, lane->phases[i].task_id)];
+        t = &join->tasks[tl__swim_find_in(join, lane->phases[i].run_epoch, lane->phases[i].task_id)];
         if (t->phase != TL_SWIM_NONE)
             continue;
         t->phase = i;
@@ -216,8 +252,11 @@ static void add_phases_and_submits(struct tl_swim_join *join)
             t->end = t->start;
     }
     for (uint32_t i = 0; i < lane->n_orchs; i++) {
-        uint32_t task = tl__swim_find(join, lane->orchs[i].task_id);
+        const struct tl_swim_orch *o = &lane->orchs[i];
+        uint32_t task = tl__swim_find_in(join, o->run_epoch, o->task_id);
 
+        if (task == TL_SWIM_NONE && o->run_epoch == 0)
+            task = tl__swim_find(join, o->task_id); /* a submit that does not say of which execution it is */
         if (task == TL_SWIM_NONE)
             continue;
         if (join->tasks[task].submit == TL_SWIM_NONE)
@@ -273,9 +312,10 @@ static bool has_no_kernel(const struct tl_deps *deps, const uint32_t *position, 
     return kernels[0] < 0 && kernels[1] < 0 && kernels[2] < 0;
 }
 
-static void add_edge(struct tl_swim_join *join, const struct pair *pair)
+static void add_edge(struct tl_swim_join *join, uint32_t run_epoch, const struct pair *pair)
 {
-    uint32_t pred = tl__swim_find(join, pair->pred), succ = tl__swim_find(join, pair->succ);
+    uint32_t pred = tl__swim_find_in(join, run_epoch, pair->pred);
+    uint32_t succ = tl__swim_find_in(join, run_epoch, pair->succ);
     struct tl_swim_task *t;
 
     join->counts.pairs++;
@@ -297,12 +337,33 @@ static void add_edge(struct tl_swim_join *join, const struct pair *pair)
     join->edges[join->n_edges++] = (struct tl_swim_edge){pred, succ, pair->wait};
 }
 
+static void add_edges(struct tl_swim_join *join, uint32_t run_epoch, const struct pair *pairs, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        add_edge(join, run_epoch, &pairs[i]);
+}
+
+/* One for several edges with the same ends; it waits if one of them does. */
+static uint64_t fold(struct pair *pairs, uint64_t n)
+{
+    uint64_t unique = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        if (i + 1 < n && by_ends(&pairs[i], &pairs[i + 1]) == 0)
+            pairs[i + 1].wait |= pairs[i].wait;
+        else
+            pairs[unique++] = pairs[i];
+    }
+    return unique;
+}
+
 int tl__swim_join_edges(struct tl_swim_join *join)
 {
     const struct tl_deps *deps = join->deps;
     struct pair *pairs = tl__alloc(deps->n_edges + 1, sizeof(*pairs));
+    uint64_t n;
 
-    join->edges = tl__alloc(deps->n_edges + 1, sizeof(*join->edges));
+    join->edges = tl__alloc(deps->n_edges * (join->n_epochs > 0 ? join->n_epochs : 1) + 1, sizeof(*join->edges));
     if (pairs == NULL || join->edges == NULL) {
         tl__free(pairs);
         return TL_ENOMEM;
@@ -314,12 +375,11 @@ int tl__swim_join_edges(struct tl_swim_join *join)
         pairs[i] = (struct pair){e->succ, e->pred, (uint32_t)i, wait};
     }
     qsort(pairs, deps->n_edges, sizeof(*pairs), by_ends);
-    for (uint64_t i = 0; i < deps->n_edges; i++) {
-        if (i + 1 < deps->n_edges && by_ends(&pairs[i], &pairs[i + 1]) == 0)
-            pairs[i + 1].wait |= pairs[i].wait;
-        else
-            add_edge(join, &pairs[i]);
-    }
+    n = fold(pairs, deps->n_edges);
+    if (join->n_epochs == 0)
+        add_edges(join, 0, pairs, n); /* nothing ran: all of them are counted as outside */
+    for (uint32_t i = 0; i < join->n_epochs; i++)
+        add_edges(join, join->epochs[i], pairs, n);
     tl__free(pairs);
     return 0;
 }

@@ -92,8 +92,9 @@ static void notes_rows(struct notes *n, const struct tl_swim_join *join)
     char id[TL_TASK_BYTES];
 
     if (join->lane->unknown_kinds > 0)
-        note(n, "%" PRIu64 " phase%s of a kind unknown here (the first: \"%s\"): not drawn", join->lane->unknown_kinds,
-             s(join->lane->unknown_kinds), join->lane->unknown_kind);
+        note(n, "%" PRIu64 " phase%s of a kind unknown here (the first: \"%s\"): drawn by %s own name",
+             join->lane->unknown_kinds, s(join->lane->unknown_kinds), join->lane->unknown_kind,
+             join->lane->unknown_kinds == 1 ? "its" : "their");
     if (c->core_alone > 0)
         note(n, "%" PRIu64 " core row%s without an AICPU row of the same core and register: not in the Scheduler View",
              c->core_alone, s(c->core_alone));
@@ -124,6 +125,30 @@ static void notes_rows(struct notes *n, const struct tl_swim_join *join)
         note(n, "%" PRIu64 " task%s of deps.json never ended, or the record was lost; the first is %s", c->tasks_unseen,
              s(c->tasks_unseen), id);
     }
+}
+
+/* What the form of September 2026 says of its own capture. */
+static void notes_capture(struct notes *n, const struct tl_swim_join *join)
+{
+    const struct tl_swimlane *lane = join->lane;
+
+    for (uint64_t i = 0; i < lane->n_streams; i++) {
+        const struct tl_swim_stream *of = &lane->streams[i];
+
+        if (of->dropped > 0 || of->truncated || (of->committed != 0 && of->committed != of->read))
+            note(n,
+                 "Sched_%" PRIu16 ": its writer committed %" PRIu64 " records and dropped %" PRIu64 "%s; %" PRIu64
+                 " stand in the file",
+                 of->scheduler_id, of->committed, of->dropped, of->truncated ? ", and was cut short" : "", of->read);
+    }
+    if (join->n_epochs > 1)
+        note(n, "%" PRIu32 " executions of the graph in one file, run_epoch %" PRIu32 " to %" PRIu32, join->n_epochs,
+             join->epochs[0], join->epochs[join->n_epochs - 1]);
+    if (lane->host_dropped > 0 || (lane->host_status[0] != 0 && strcmp(lane->host_status, "complete") != 0))
+        note(n, "the host's capture is \"%s\": %" PRIu64 " of its records were dropped", lane->host_status,
+             lane->host_dropped);
+    if (lane->unaligned[0] != 0)
+        note(n, "the clocks of host and device could not be aligned: %s", lane->unaligned);
 }
 
 static void notes_arrows(struct notes *n, const struct tl_swim_summary *sum)
@@ -172,6 +197,7 @@ static void all_notes(struct notes *n, const struct tl_swim_summary *sum)
     notes_missing(n, sum);
     notes_clock(n, &sum->scheds->join->clock);
     notes_rows(n, sum->scheds->join);
+    notes_capture(n, sum->scheds->join);
     notes_arrows(n, sum);
     notes_scheds(n, sum->scheds);
 }

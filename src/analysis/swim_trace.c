@@ -106,15 +106,25 @@ struct span tl__trace_phase_span(const struct trace *t, const struct tl_swim_pha
     return span;
 }
 
-struct span tl__trace_submit_span(const struct trace *t, const struct tl_swim_orch *submit)
+static struct span stamped_span(const struct trace *t, uint64_t start, uint64_t end)
 {
     const struct tl_swim_clock *clock = &t->join->clock;
-    struct span span = {.start = on_grid(tl__swim_orch_ps(clock, submit->start_cycles) - clock->first_ps),
-                        .end = on_grid(tl__swim_orch_ps(clock, submit->end_cycles) - clock->first_ps)};
+    struct span span = {.start = on_grid(tl__swim_orch_ps(clock, start) - clock->first_ps),
+                        .end = on_grid(tl__swim_orch_ps(clock, end) - clock->first_ps)};
 
     if (span.end < span.start)
         span.end = span.start;
     return span;
+}
+
+struct span tl__trace_submit_span(const struct trace *t, const struct tl_swim_orch *submit)
+{
+    return stamped_span(t, submit->start_cycles, submit->end_cycles);
+}
+
+struct span tl__trace_upload_span(const struct trace *t, const struct tl_swim_upload *upload)
+{
+    return stamped_span(t, upload->start_ns, upload->end_ns);
 }
 
 /* A chip with more cores than others' numbers leave room for moves them up. */
@@ -187,6 +197,7 @@ static int put_events(struct trace *t)
     if (t->opts->overhead)
         code = tl__trace_overhead(t);
     tl__trace_submits(t);
+    tl__trace_uploads(t);
     tl__trace_flows(t);
     return code;
 }

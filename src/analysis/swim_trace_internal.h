@@ -21,6 +21,7 @@ enum view { VIEW_WORKER, VIEW_SCHED, VIEWS };
 #define TID_AICPU 19000u
 #define TID_SCHED 30000u
 #define TID_ORCH 4000u
+#define TID_UPLOAD 3000u
 #define TID_QUEUE 3999u
 #define TID_OVERHEAD 3998u
 #define TID_MARKS 50000u
@@ -66,6 +67,8 @@ void tl__trace_thread(struct trace *t, uint32_t pid, uint32_t tid, const char *n
 /* Picoseconds since the first event, of cycles since the origin: on the grid. */
 int64_t tl__trace_ps(const struct trace *t, uint64_t cycles);
 struct span tl__trace_phase_span(const struct trace *t, const struct tl_swim_phase *phase);
+/* By the host's clock, as the submits of such a recording. */
+struct span tl__trace_upload_span(const struct trace *t, const struct tl_swim_upload *upload);
 struct span tl__trace_submit_span(const struct trace *t, const struct tl_swim_orch *submit);
 uint32_t tl__trace_aicpu_tid(const struct trace *t, uint32_t thread);
 
@@ -87,6 +90,7 @@ int tl__trace_plan_phases(struct trace *t);
 uint32_t tl__trace_phase_tid(const struct trace *t, uint32_t phase);
 void tl__trace_scheds(struct trace *t);
 void tl__trace_submits(struct trace *t);
+void tl__trace_uploads(struct trace *t);
 /* 0 or TL_ENOMEM. */
 int tl__trace_overhead(struct trace *t);
 

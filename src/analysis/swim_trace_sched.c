@@ -103,12 +103,19 @@ int tl__trace_plan_phases(struct trace *t)
     return 0;
 }
 
+/* Several executions in one file are told apart; one needs no word. */
+static void put_epoch(struct trace *t, uint32_t run_epoch)
+{
+    if (t->join->n_epochs > 1)
+        put_u64(t, "run_epoch", run_epoch);
+}
+
 static void put_phase(struct trace *t, uint32_t phase)
 {
     const struct tl_swim_phase *p = &t->join->lane->phases[phase];
     char name[64];
 
-    (void)snprintf(name, sizeof(name), "%s(%" PRIu32 ")", tl__phase_name(p->kind), p->tasks_processed);
+    (void)snprintf(name, sizeof(name), "%s(%" PRIu32 ")", tl__swim_phase_name(t->join->lane, p), p->tasks_processed);
     tl__trace_begin(t, name, "X", PID_SCHED, tl__trace_phase_tid(t, phase));
     tl__trace_span(t, tl__trace_phase_span(t, p));
     tl__json_key(t->json, "cat");
@@ -118,9 +125,14 @@ static void put_phase(struct trace *t, uint32_t phase)
     tl__json_key(t->json, "args");
     tl__json_object_begin(t->json, TL_JSON_LINE);
     tl__json_key(t->json, "phase");
-    tl__json_string(t->json, tl__phase_name(p->kind));
+    tl__json_string(t->json, tl__swim_phase_name(t->join->lane, p));
     put_u64(t, "loop_iter", p->loop_iter);
     put_u64(t, "tasks_processed", p->tasks_processed);
+    put_epoch(t, p->run_epoch);
+    if (p->kind == TL_PHASE_ASYNC_POLL && p->tasks_processed == 0 && t->join->lane->form == TL_SWIM_2026_09) {
+        tl__json_key(t->json, "place");
+        tl__json_string(t->json, "a sum of poll times, put where it was flushed: its length is true, its place is not");
+    }
     if ((p->has & TL_SWIM_HAS_POP) != 0) {
         put_u64(t, "pop_hit", p->pop_hit);
         put_u64(t, "pop_miss", p->pop_miss);
@@ -170,6 +182,9 @@ static void put_sched(struct trace *t, const struct tl_swim_sched *s)
     for (uint32_t i = 0; i < s->inner_count; i++)
         used[t->phase_lane[order[s->inner_first + i]]] = true;
     (void)snprintf(name, sizeof(name), "Sched_%" PRIu32, s->thread);
+    for (uint64_t i = 0; i < t->join->lane->n_streams; i++)
+        if (t->join->lane->streams[i].aicore && t->join->lane->streams[i].scheduler_id == s->thread)
+            (void)snprintf(name, sizeof(name), "AICore_%" PRIu32, t->join->lane->streams[i].worker_id);
     for (uint32_t k = 0; k < LANES_A_SCHED; k++)
         if (used[k])
             tl__trace_thread(t, PID_SCHED, TID_SCHED + LANES_A_SCHED * s->thread + k, name);
@@ -236,10 +251,36 @@ void tl__trace_submits(struct trace *t)
         tl__json_key(t->json, "phase");
         tl__json_string(t->json, "orch_submit");
         put_u64(t, "submit_idx", o->submit_idx);
+        put_epoch(t, o->run_epoch);
         put_u64(t, "task_id", o->task_id);
         tl__json_object_end(t->json);
         tl__trace_end(t);
         t->drawn->submits++;
+    }
+}
+
+/* ---- uploads ---- */
+
+void tl__trace_uploads(struct trace *t)
+{
+    const struct tl_swimlane *lane = t->join->lane;
+
+    if (lane->n_uploads == 0 || !lane->orch_is_host_clock || lane->n_orchs == 0)
+        return;
+    tl__trace_thread(t, PID_ORCH, TID_UPLOAD, "H2D");
+    for (uint64_t i = 0; i < lane->n_uploads; i++) {
+        const struct tl_swim_upload *u = &lane->uploads[i];
+
+        tl__trace_begin(t, u->phase, "X", PID_ORCH, TID_UPLOAD);
+        tl__trace_span(t, tl__trace_upload_span(t, u));
+        tl__json_key(t->json, "cat");
+        tl__json_string(t->json, "upload");
+        tl__json_key(t->json, "args");
+        tl__json_object_begin(t->json, TL_JSON_LINE);
+        put_u64(t, "detail", u->detail);
+        put_epoch(t, u->run_epoch);
+        tl__json_object_end(t->json);
+        tl__trace_end(t);
     }
 }
 

@@ -203,6 +203,10 @@ static void put_task(struct trace *t, uint32_t task)
     }
     tl__json_key(t->json, "taskId");
     tl__json_u64(t->json, t->join->tasks[task].task_id);
+    if (t->join->n_epochs > 1) {
+        tl__json_key(t->json, "run_epoch");
+        tl__json_u64(t->json, t->join->tasks[task].run_epoch);
+    }
 }
 
 static void put_event_hint(struct trace *t, const struct tl_swim_slice *s)
@@ -271,16 +275,16 @@ static void phase_slice(struct trace *t, uint32_t phase, uint32_t tid)
     char id[TL_TASK_BYTES], name[64];
 
     if ((p->has & TL_SWIM_HAS_TASK_ID) == 0) {
-        (void)snprintf(name, sizeof(name), "%s", tl__phase_name(p->kind));
+        (void)snprintf(name, sizeof(name), "%s", tl__swim_phase_name(t->join->lane, p));
     } else {
         (void)tl__task_text(id, p->task_id);
-        (void)snprintf(name, sizeof(name), "%s(%s)", tl__phase_name(p->kind), id);
+        (void)snprintf(name, sizeof(name), "%s(%s)", tl__swim_phase_name(t->join->lane, p), id);
     }
     begin_slice(t, name, PID_WORKER, tid, tl__trace_phase_span(t, p), tl__trace_phase_id(t, phase));
     tl__json_key(t->json, "phase");
-    tl__json_string(t->json, tl__phase_name(p->kind));
+    tl__json_string(t->json, tl__swim_phase_name(t->join->lane, p));
     if ((p->has & TL_SWIM_HAS_TASK_ID) != 0)
-        put_task(t, tl__swim_find(t->join, p->task_id));
+        put_task(t, tl__swim_find_in(t->join, p->run_epoch, p->task_id));
     end_slice(t);
     t->drawn->worker_slices++;
 }

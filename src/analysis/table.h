@@ -10,7 +10,7 @@
 
 #include "analysis/page.h"
 
-#define TL_TABLE_MAX_COLUMNS 16
+#define TL_TABLE_MAX_COLUMNS 32
 
 struct tl_column {
     const char *title;

@@ -73,6 +73,7 @@ struct tl_deps {
     struct tl_deps_edge *edges;
     struct tl_deps_edge *filtered; /* those of `edges` that the runtime skipped because the producer was gone */
     uint64_t n_tasks, n_args, n_tensors, n_edges, n_filtered;
+    char runtime[32];  /* "host_build_graph"; "": the file does not say */
     bool has_filtered; /* the file has the field (ours do) */
     /* Set by tl__deps_index: positions in `tasks` of each edge's ends, UINT32_MAX if the task is not listed. */
     uint32_t *edge_pred, *edge_succ;

@@ -19,6 +19,7 @@ struct reader {
     TL_VEC(struct tl_deps_tensor) tensors;
     TL_VEC(struct tl_deps_edge) edges;
     TL_VEC(struct tl_deps_edge) filtered;
+    char runtime[32];
     uint32_t seen;       /* sections, by bit */
     char dtype_text[16]; /* the last dtype's name: most are alike */
     uint8_t dtype;
@@ -297,13 +298,11 @@ static int take_edge(struct reader *r, struct tl_tape *t, struct tl_deps_edge *e
 
 /* ---- the file ---- */
 
-enum { S_TASKS, S_TENSORS, S_EDGES, S_FILTERED, S_COUNT };
+enum { S_TASKS, S_TENSORS, S_EDGES, S_FILTERED, S_RUNTIME, S_COUNT };
 
 static const struct tl_tape_section sections[S_COUNT] = {
-    {"tasks", true, true},
-    {"tensors", true, true},
-    {"edges", true, true},
-    {"filtered_edges", true, false},
+    {"tasks", true, true},           {"tensors", true, true},   {"edges", true, true},
+    {"filtered_edges", true, false}, {"runtime", false, false},
 };
 
 static int on_value(void *ctx, struct tl_tape *t)
@@ -316,6 +315,8 @@ static int on_value(void *ctx, struct tl_tape *t)
         return on_task(r, t);
     if (t->section == S_TENSORS)
         return on_tensor(r, t);
+    if (t->section == S_RUNTIME)
+        return tl__tape_text(t, 0, NULL, r->runtime, sizeof(r->runtime));
     code = take_edge(r, t, &edge);
     if (code != 0)
         return code;
@@ -348,7 +349,10 @@ static int hand_out(struct reader *r, const char *name, struct tl_deps *ret_deps
         .n_filtered = r->filtered.count,
         .has_filtered = (r->seen & 1u << S_FILTERED) != 0,
     };
-    int code = tl__deps_index(&d, &error);
+    int code;
+
+    memcpy(d.runtime, r->runtime, sizeof(d.runtime));
+    code = tl__deps_index(&d, &error);
 
     if (code != 0) {
         tl__deps_fini(&d);

@@ -25,6 +25,13 @@ const char *tl__phase_name(unsigned kind)
     return kind < TL_PHASE_COUNT ? kinds[kind].name : NULL;
 }
 
+const char *tl__swim_phase_name(const struct tl_swimlane *s, const struct tl_swim_phase *phase)
+{
+    if ((phase->kind == TL_PHASE_OTHER || phase->kind == TL_PHASE_OTHER_INNER) && phase->other < s->n_other_names)
+        return s->other_names[phase->other].text;
+    return tl__phase_name(phase->kind == TL_PHASE_RESOLVE_STANDALONE ? TL_PHASE_RESOLVE : phase->kind);
+}
+
 unsigned tl__phase_group(unsigned kind)
 {
     return kind < TL_PHASE_COUNT ? kinds[kind].group : TL_PHASE_GAP;
@@ -38,7 +45,7 @@ static bool is(const char *name, const char *text, size_t length)
 int tl__phase_parse(const char *name, size_t length)
 {
     for (unsigned i = 0; i < TL_PHASE_COUNT; i++)
-        if (is(kinds[i].name, name, length))
+        if (i != TL_PHASE_OTHER && i != TL_PHASE_OTHER_INNER && is(kinds[i].name, name, length))
             return (int)i;
     for (unsigned i = 0; i < sizeof(old_names) / sizeof(old_names[0]); i++)
         if (is(old_names[i].name, name, length))
@@ -54,5 +61,8 @@ void tl__swimlane_fini(struct tl_swimlane *s)
     tl__free(s->aicpus);
     tl__free(s->phases);
     tl__free(s->orchs);
+    tl__free(s->streams);
+    tl__free(s->uploads);
+    tl__free(s->other_names);
     *s = (struct tl_swimlane){0};
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * chip_swimlane_records.json: what ran when, in raw device cycles (docs/formats/chip_swimlane_records.md). One writer
- * and one reader; the reader takes files made by others of this kind. Core records and AICPU records are joined on
- * (core_id, reg_task_id), never on the task id: one task may visit a core twice.
+ * and one reader; the reader takes files made by others of this kind, in the older form and in that of September 2026.
+ * Core records and scheduler records are joined on (run_epoch, core_id, reg_task_id), never on the task id: one task
+ * may visit a core twice.
  */
 #ifndef TL_ARTIFACT_SWIMLANE_H
 #define TL_ARTIFACT_SWIMLANE_H
@@ -35,6 +36,14 @@
     X(TL_PHASE_PREDICATED_SKIP, "predicated_skip", TL_PHASE_LANE)                                                      \
     X(TL_PHASE_SCAN, "scan", TL_PHASE_OUTER) /* old files only, as the next two */                                     \
     X(TL_PHASE_POLL, "poll", TL_PHASE_OUTER)                                                                           \
+    X(TL_PHASE_GRAPH_PREPARE, "graph_prepare", TL_PHASE_OUTER) /* host_build_graph, as the next ones */                \
+    X(TL_PHASE_RESOLVE_STANDALONE, "resolve_standalone", TL_PHASE_OUTER)                                               \
+    X(TL_PHASE_BOOTSTRAP, "bootstrap", TL_PHASE_OUTER) /* a core as the scheduler, as the next three */                \
+    X(TL_PHASE_STATE_PROBE, "state_probe", TL_PHASE_OUTER)                                                             \
+    X(TL_PHASE_WORKSTEAL, "worksteal", TL_PHASE_OUTER)                                                                 \
+    X(TL_PHASE_REFILL, "refill", TL_PHASE_OUTER)                                                                       \
+    X(TL_PHASE_OTHER, "other", TL_PHASE_OUTER) /* a kind without a name here: tl__swim_phase_name has the file's */    \
+    X(TL_PHASE_OTHER_INNER, "other_inner", TL_PHASE_INNER) /* the same, within an outer one */                         \
     X(TL_PHASE_IDLE, "idle", TL_PHASE_GAP)
 
 enum tl_phase_group { TL_PHASE_OUTER, TL_PHASE_INNER, TL_PHASE_LANE, TL_PHASE_GAP };
@@ -52,12 +61,14 @@ struct tl_swim_core {
     uint64_t start_cycles, end_cycles;
     uint64_t receive_cycles; /* newer foreign files: from taking the token to the start; 0: not there */
     uint32_t core_id, reg_task_id;
+    uint32_t run_epoch; /* which execution of the graph; 0: the older form, which has one */
 };
 
-/* A row of aicpu_tasks; level 2 and up. finish_cycles 0: it never finished. */
+/* A row of aicpu_tasks, or of scheduler_tasks; level 2 and up. finish_cycles 0: it never finished. */
 struct tl_swim_aicpu {
     uint64_t dispatch_cycles, finish_cycles;
     uint32_t core_id, reg_task_id;
+    uint32_t run_epoch;
 };
 
 #define TL_SWIM_HAS_POP 1u     /* pop_hit, pop_miss */
@@ -69,11 +80,13 @@ struct tl_swim_phase {
     uint64_t start_cycles, end_cycles;
     uint64_t task_id;
     uint32_t loop_iter, tasks_processed;
+    uint32_t run_epoch;
     uint32_t pop_hit, pop_miss;
     uint32_t shared_at_start[3], shared_at_end[3]; /* ready tasks in the shared queues, by shape: AIC AIV MIX */
-    uint16_t thread; /* position of its list in the file, or the thread id that the row carries */
+    uint16_t thread; /* position of its list in the file, the thread id that the row carries, or its scheduler_id */
     uint8_t kind;    /* enum tl_phase_kind */
     uint8_t has;     /* TL_SWIM_HAS_* */
+    uint16_t other;  /* TL_PHASE_OTHER, _INNER: index into other_names; else 0 */
 };
 
 /* One submit; level 4. */
@@ -81,7 +94,27 @@ struct tl_swim_orch {
     uint64_t task_id, start_cycles, end_cycles;
     uint32_t submit_idx;
     uint32_t thread;
+    uint32_t run_epoch;
 };
+
+/* What the host sent to the device before the run, by the host's clock. */
+struct tl_swim_upload {
+    uint64_t start_ns, end_ns, detail;
+    uint32_t run_epoch;
+    char phase[32]; /* "graph_upload", "arena_h2d", or another's word */
+};
+
+/* One scheduler that recorded phases; the form of September 2026. */
+struct tl_swim_stream {
+    uint64_t committed, dropped; /* records, by its writer's count */
+    uint64_t read;               /* records that stand in the file */
+    uint32_t worker_id;
+    uint16_t scheduler_id; /* `thread` of its phases */
+    bool aicore;           /* a core is the scheduler */
+    bool truncated;
+};
+
+enum tl_swim_form { TL_SWIM_OLDER, TL_SWIM_2026_09 };
 
 /* A moment at which both clocks were read: the host's before and after the device's. */
 struct tl_swim_anchor {
@@ -90,6 +123,10 @@ struct tl_swim_anchor {
     uint64_t uncertainty_ns; /* half of the way between the two host readings, rounded up */
 };
 #define TL_SWIM_MAX_ANCHORS 16
+
+struct tl_swim_kind_name {
+    char text[32];
+};
 
 struct tl_swimlane {
     uint32_t level; /* 1..4 */
@@ -102,18 +139,34 @@ struct tl_swimlane {
     struct tl_swim_phase *phases; /* by thread in the file's order, in each thread in the file's order */
     struct tl_swim_orch *orchs;
     uint64_t n_cores, n_aicpus, n_phases, n_orchs; /* rows */
+    struct tl_swim_stream *streams;                /* by the file's order; the older form has none */
+    struct tl_swim_upload *uploads;                /* as they stand; NULL: none */
+    uint64_t n_streams, n_uploads;
+    uint64_t n_lifecycles;   /* control threads in aicpu_lifecycle_records */
+    enum tl_swim_form form;  /* of the file that was read, or is to be written */
+    char platform[16];       /* "a2a3"; the form of September 2026 */
+    char runtime[32];        /* metadata.runtime: "host_build_graph"; "": the file does not say */
+    char host_domain[64];    /* host_clock_domain_id: of another one host times are not comparable; "" */
+    char host_status[32];    /* host_capture.status; "": none */
+    uint64_t host_dropped;   /* host_capture.dropped_records */
+    char unaligned[64];      /* clock_alignment: why the clocks are not aligned; "": they are, or nothing is said */
+    bool cores_schedule;     /* scheduler_tasks came from cores ("producer": "aicore") */
     bool orch_is_host_clock; /* a foreign orchestrator ran on the host: its times are ns of the host's clock */
     uint32_t n_anchors;
     struct tl_swim_anchor anchors[TL_SWIM_MAX_ANCHORS];
     /* What the reader had to leave out, for one line each. */
-    uint64_t unknown_kinds; /* phases of a kind that has no name here: dropped */
-    char unknown_kind[32];  /* the first of them */
-    uint64_t backward;      /* rows that end before they start (finish 0 excepted): kept as they are */
-    uint64_t duplicates;    /* rows whose (core_id, reg_task_id) an earlier row of the same table has: kept */
+    uint64_t unknown_kinds;                /* phases of a kind that has no name here: kept, as TL_PHASE_OTHER */
+    char unknown_kind[32];                 /* the first of them */
+    struct tl_swim_kind_name *other_names; /* what the file calls them; a name that is longer is cut */
+    uint64_t n_other_names;
+    uint64_t backward;   /* rows that end before they start (finish 0 excepted): kept as they are */
+    uint64_t duplicates; /* rows whose (run_epoch, core_id, reg_task_id) an earlier row of the same table has: kept */
 };
 
 /* "dispatch", ...; NULL beyond TL_PHASE_COUNT. */
 const char *tl__phase_name(unsigned kind);
+/* What a phase is called where it is shown: as the file calls it, where this has no name for it. */
+const char *tl__swim_phase_name(const struct tl_swimlane *s, const struct tl_swim_phase *phase);
 /* enum tl_phase_group. */
 unsigned tl__phase_group(unsigned kind);
 /* Old spellings count: fanout is resolve, prestage is early_dispatch. The kind, or TL_ENOENT. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The swimlane's head: cores and clocks; and what the whole says: rows that stand twice. */
+#include <stdio.h>
 #include <string.h>
 
 #include <tasklens/kernel.h>
@@ -123,11 +124,61 @@ static int take_anchors(struct tl_tape *t, uint32_t at, struct tl_swimlane *s)
     return code;
 }
 
+static int take_host_capture(struct tl_tape *t, uint32_t at, struct tl_swimlane *s)
+{
+    enum { STATUS, DROPPED, COUNT };
+    static const char *const names[COUNT] = {"status", "dropped_records"};
+    uint32_t f[COUNT];
+    int code = tl__tape_fields(t, at, "host_capture", names, COUNT, f);
+
+    if (code == 0 && !tl__tape_is_null(t, f[STATUS]))
+        code = tl__tape_text(t, f[STATUS], names[STATUS], s->host_status, sizeof(s->host_status));
+    if (code == 0 && !tl__tape_is_null(t, f[DROPPED]))
+        code = tl__tape_u64(t, f[DROPPED], names[DROPPED], UINT64_MAX, &s->host_dropped);
+    return code;
+}
+
+/* One moment on both clocks, where it is bounded and no anchor says it better: between `min` and `max` where these are
+ * host times around it. */
+static int take_alignment(struct tl_tape *t, uint32_t at, struct tl_swimlane *s)
+{
+    enum { STATUS, DEVICE, HOST, MIN, MAX, REASON, COUNT };
+    static const char *const names[COUNT] = {"status", "device_anchor_cycles", "host_anchor_ns", "min", "max",
+                                             "reason"};
+    struct tl_swim_anchor a = {.position = "alignment"};
+    uint32_t f[COUNT];
+    int64_t least = 0, most = 0;
+    int code = tl__tape_fields(t, at, "clock_alignment", names, COUNT, f);
+
+    if (code != 0)
+        return code;
+    if (f[DEVICE] == TL_TAPE_ABSENT || f[HOST] == TL_TAPE_ABSENT) {
+        (void)snprintf(s->unaligned, sizeof(s->unaligned), "no reason is given");
+        return tl__tape_is_null(t, f[REASON])
+                   ? 0
+                   : tl__tape_text(t, f[REASON], names[REASON], s->unaligned, sizeof(s->unaligned));
+    }
+    code = tl__tape_u64(t, f[DEVICE], names[DEVICE], UINT64_MAX, &a.device_cycles);
+    if (code == 0)
+        code = tl__tape_u64(t, f[HOST], names[HOST], UINT64_MAX, &a.host_before_ns);
+    if (code == 0 && !tl__tape_is_null(t, f[MIN]))
+        code = tl__tape_i64(t, f[MIN], names[MIN], &least);
+    if (code == 0 && !tl__tape_is_null(t, f[MAX]))
+        code = tl__tape_i64(t, f[MAX], names[MAX], &most);
+    a.host_after_ns = a.host_before_ns;
+    if (most > least)
+        a.uncertainty_ns = ((uint64_t)most - (uint64_t)least + 1) / 2;
+    if (code == 0 && s->n_anchors == 0)
+        keep_anchor(s, &a);
+    return code;
+}
+
 int tl__swimlane_take_metadata(struct tl_tape *t, struct tl_swimlane *s)
 {
-    enum { CLOCK, NUM_CORES, CORE_TYPES, CORE_TO_THREAD, ANCHORS, COUNT };
-    static const char *const names[COUNT] = {"clock_freq_hz", "num_cores", "core_types", "core_to_thread",
-                                             "clock_anchors"};
+    enum { CLOCK, NUM_CORES, CORE_TYPES, CORE_TO_THREAD, ANCHORS, RUNTIME, DOMAIN, CAPTURE, ALIGNMENT, COUNT };
+    static const char *const names[COUNT] = {"clock_freq_hz",        "num_cores",     "core_types",
+                                             "core_to_thread",       "clock_anchors", "runtime",
+                                             "host_clock_domain_id", "host_capture",  "clock_alignment"};
     uint32_t f[COUNT];
     int code = tl__tape_fields(t, 0, NULL, names, COUNT, f);
 
@@ -143,26 +194,42 @@ int tl__swimlane_take_metadata(struct tl_tape *t, struct tl_swimlane *s)
         code = take_core_to_thread(t, f[CORE_TO_THREAD], s);
     if (code == 0 && !tl__tape_is_null(t, f[ANCHORS]))
         code = take_anchors(t, f[ANCHORS], s);
+    if (code == 0 && !tl__tape_is_null(t, f[RUNTIME]))
+        code = tl__tape_text(t, f[RUNTIME], names[RUNTIME], s->runtime, sizeof(s->runtime));
+    if (code == 0 && !tl__tape_is_null(t, f[DOMAIN]))
+        code = tl__tape_text(t, f[DOMAIN], names[DOMAIN], s->host_domain, sizeof(s->host_domain));
+    if (code == 0 && !tl__tape_is_null(t, f[CAPTURE]))
+        code = take_host_capture(t, f[CAPTURE], s);
+    if (code == 0 && !tl__tape_is_null(t, f[ALIGNMENT]))
+        code = take_alignment(t, f[ALIGNMENT], s);
     return code;
 }
 
 /* ---- rows that stand twice ---- */
 
-/* Adds the key to the open-addressing table of keys + 1 (0: free); true if it was there. */
-static bool add_key(uint64_t *table, uint64_t mask, uint64_t key)
-{
-    uint64_t hash = key * 0x9e3779b97f4a7c15u, at = (hash ^ hash >> 32) & mask;
+struct seat {
+    uint64_t core_and_reg;
+    uint32_t run_epoch;
+    bool taken;
+};
 
-    for (; table[at] != 0; at = (at + 1) & mask)
-        if (table[at] == key + 1)
+/* Adds the key to the open-addressing table; true if it was there. */
+static bool add_key(struct seat *table, uint64_t mask, uint32_t run_epoch, uint32_t core_id, uint32_t reg_task_id)
+{
+    uint64_t key = (uint64_t)core_id << 32 | reg_task_id;
+    uint64_t hash = (key ^ (uint64_t)run_epoch << 17) * 0x9e3779b97f4a7c15u, at = (hash ^ hash >> 32) & mask;
+
+    for (; table[at].taken; at = (at + 1) & mask)
+        if (table[at].core_and_reg == key && table[at].run_epoch == run_epoch)
             return true;
-    table[at] = key + 1;
+    table[at] = (struct seat){key, run_epoch, true};
     return false;
 }
 
 int tl__swimlane_count_duplicates(struct tl_swimlane *s)
 {
-    uint64_t rows = s->n_cores > s->n_aicpus ? s->n_cores : s->n_aicpus, slots = 16, *table;
+    uint64_t rows = s->n_cores > s->n_aicpus ? s->n_cores : s->n_aicpus, slots = 16;
+    struct seat *table;
 
     while (slots < rows * 2)
         slots *= 2;
@@ -170,12 +237,12 @@ int tl__swimlane_count_duplicates(struct tl_swimlane *s)
     if (table == NULL)
         return TL_ENOMEM;
     s->duplicates = 0;
-    /* Core ids are below num_cores, so no key is UINT64_MAX. */
     for (uint64_t i = 0; i < s->n_cores; i++)
-        s->duplicates += add_key(table, slots - 1, (uint64_t)s->cores[i].core_id << 32 | s->cores[i].reg_task_id);
+        s->duplicates += add_key(table, slots - 1, s->cores[i].run_epoch, s->cores[i].core_id, s->cores[i].reg_task_id);
     memset(table, 0, slots * sizeof(*table));
     for (uint64_t i = 0; i < s->n_aicpus; i++)
-        s->duplicates += add_key(table, slots - 1, (uint64_t)s->aicpus[i].core_id << 32 | s->aicpus[i].reg_task_id);
+        s->duplicates +=
+            add_key(table, slots - 1, s->aicpus[i].run_epoch, s->aicpus[i].core_id, s->aicpus[i].reg_task_id);
     tl__free(table);
     return 0;
 }

@@ -7,21 +7,14 @@
 #include "base/env.h"
 #include "base/error.h"
 
-/* Rows in the order of their threads, each thread's as they stand. */
-struct by_thread {
-    uint64_t *order;  /* rows */
-    uint64_t *starts; /* threads + 1, into order */
-    uint32_t threads;
-};
-
-static void drop(struct by_thread *by)
+static void drop(struct tl_swim_by_thread *by)
 {
     tl__free(by->order);
     tl__free(by->starts);
 }
 
 /* `least`: lists that are written even if they are empty. TL_ENOMEM leaves nothing to drop. */
-static int sort_by_thread(const struct tl_swimlane *s, bool phases, uint32_t least, struct by_thread *by)
+static int sort_by_thread(const struct tl_swimlane *s, bool phases, uint32_t least, struct tl_swim_by_thread *by)
 {
     uint64_t rows = phases ? s->n_phases : s->n_orchs;
 
@@ -81,6 +74,10 @@ static void put_metadata(struct tl_json *j, const struct tl_swimlane *s)
 {
     tl__json_key(j, "metadata");
     tl__json_object_begin(j, TL_JSON_BLOCK);
+    if (s->form == TL_SWIM_2026_09) {
+        tl__json_key(j, "runtime");
+        tl__json_string(j, s->runtime);
+    }
     tl__json_key(j, "clock_freq_hz");
     tl__json_u64(j, s->clock_freq_hz);
     tl__json_key(j, "num_cores");
@@ -110,19 +107,8 @@ static void put_metadata(struct tl_json *j, const struct tl_swimlane *s)
 
 /* ---- rows ---- */
 
-/* The sixth column is there for all rows or for none. */
-static bool has_receive(const struct tl_swimlane *s)
-{
-    for (uint64_t i = 0; i < s->n_cores; i++)
-        if (s->cores[i].receive_cycles != 0)
-            return true;
-    return false;
-}
-
 static void put_cores(struct tl_json *j, const struct tl_swimlane *s)
 {
-    bool receive = has_receive(s);
-
     tl__json_key(j, "aicore_tasks");
     tl__json_array_begin(j, TL_JSON_BLOCK);
     for (uint64_t i = 0; i < s->n_cores; i++) {
@@ -134,8 +120,9 @@ static void put_cores(struct tl_json *j, const struct tl_swimlane *s)
         tl__json_u64(j, c->reg_task_id);
         tl__json_u64(j, c->start_cycles);
         tl__json_u64(j, c->end_cycles);
-        if (receive)
-            tl__json_u64(j, c->receive_cycles);
+        tl__json_u64(j, c->receive_cycles);
+        if (s->form == TL_SWIM_2026_09)
+            tl__json_u64(j, c->run_epoch);
         tl__json_array_end(j);
     }
     tl__json_array_end(j);
@@ -167,11 +154,25 @@ static void put_shared(struct tl_json *j, const char *key, const uint32_t shared
     tl__json_array_end(j);
 }
 
-static void put_phase(struct tl_json *j, const struct tl_swim_phase *p)
+void tl__swimlane_put_metrics(struct tl_json *j, const struct tl_swim_phase *phase)
+{
+    if ((phase->has & TL_SWIM_HAS_POP) != 0) {
+        tl__json_key(j, "pop_hit");
+        tl__json_u64(j, phase->pop_hit);
+        tl__json_key(j, "pop_miss");
+        tl__json_u64(j, phase->pop_miss);
+    }
+    if ((phase->has & TL_SWIM_HAS_SHARED) != 0) {
+        put_shared(j, "shared_at_start", phase->shared_at_start);
+        put_shared(j, "shared_at_end", phase->shared_at_end);
+    }
+}
+
+static void put_phase(struct tl_json *j, const struct tl_swimlane *s, const struct tl_swim_phase *p)
 {
     tl__json_object_begin(j, TL_JSON_LINE);
     tl__json_key(j, "kind");
-    tl__json_string(j, tl__phase_name(p->kind));
+    tl__json_string(j, tl__swim_phase_name(s, p));
     tl__json_key(j, "start_cycles");
     tl__json_u64(j, p->start_cycles);
     tl__json_key(j, "end_cycles");
@@ -180,16 +181,7 @@ static void put_phase(struct tl_json *j, const struct tl_swim_phase *p)
     tl__json_u64(j, p->loop_iter);
     tl__json_key(j, "tasks_processed");
     tl__json_u64(j, p->tasks_processed);
-    if ((p->has & TL_SWIM_HAS_POP) != 0) {
-        tl__json_key(j, "pop_hit");
-        tl__json_u64(j, p->pop_hit);
-        tl__json_key(j, "pop_miss");
-        tl__json_u64(j, p->pop_miss);
-    }
-    if ((p->has & TL_SWIM_HAS_SHARED) != 0) {
-        put_shared(j, "shared_at_start", p->shared_at_start);
-        put_shared(j, "shared_at_end", p->shared_at_end);
-    }
+    tl__swimlane_put_metrics(j, p);
     if ((p->has & TL_SWIM_HAS_TASK_ID) != 0) {
         tl__json_key(j, "task_id");
         tl__json_u64(j, p->task_id);
@@ -197,8 +189,10 @@ static void put_phase(struct tl_json *j, const struct tl_swim_phase *p)
     tl__json_object_end(j);
 }
 
-static void put_orch(struct tl_json *j, const struct tl_swim_orch *o, bool host_clock)
+static void put_orch(struct tl_json *j, const struct tl_swimlane *s, const struct tl_swim_orch *o)
 {
+    bool host_clock = s->orch_is_host_clock;
+
     tl__json_object_begin(j, TL_JSON_LINE);
     tl__json_key(j, "submit_idx");
     tl__json_u64(j, o->submit_idx);
@@ -208,10 +202,14 @@ static void put_orch(struct tl_json *j, const struct tl_swim_orch *o, bool host_
     tl__json_u64(j, o->start_cycles);
     tl__json_key(j, host_clock ? "end_host_ns" : "end_cycles");
     tl__json_u64(j, o->end_cycles);
+    if (s->form == TL_SWIM_2026_09) {
+        tl__json_key(j, "run_epoch");
+        tl__json_u64(j, o->run_epoch);
+    }
     tl__json_object_end(j);
 }
 
-static void put_threads(struct tl_json *j, const struct tl_swimlane *s, bool phases, const struct by_thread *by)
+static void put_threads(struct tl_json *j, const struct tl_swimlane *s, bool phases, const struct tl_swim_by_thread *by)
 {
     tl__json_key(j, phases                  ? "aicpu_scheduler_phases"
                     : s->orch_is_host_clock ? "host_orchestrator_phases"
@@ -221,26 +219,30 @@ static void put_threads(struct tl_json *j, const struct tl_swimlane *s, bool pha
         tl__json_array_begin(j, TL_JSON_BLOCK);
         for (uint64_t i = by->starts[t]; i < by->starts[t + 1]; i++) {
             if (phases)
-                put_phase(j, &s->phases[by->order[i]]);
+                put_phase(j, s, &s->phases[by->order[i]]);
             else
-                put_orch(j, &s->orchs[by->order[i]], s->orch_is_host_clock);
+                put_orch(j, s, &s->orchs[by->order[i]]);
         }
         tl__json_array_end(j);
     }
     tl__json_array_end(j);
 }
 
-static void put_all(struct tl_json *j, const struct tl_swimlane *s, const struct by_thread *phases,
-                    const struct by_thread *orchs)
+static void put_all(struct tl_json *j, const struct tl_swimlane *s, const struct tl_swim_by_thread *phases,
+                    const struct tl_swim_by_thread *orchs)
 {
     tl__json_object_begin(j, TL_JSON_BLOCK);
     tl__json_key(j, "chip_swimlane_level");
     tl__json_u64(j, s->level);
     put_metadata(j, s);
     put_cores(j, s);
-    if (s->level >= 2)
+    if (s->level >= 2 && s->form == TL_SWIM_2026_09)
+        tl__swimlane_put_scheduler_tasks(j, s);
+    else if (s->level >= 2)
         put_aicpus(j, s);
-    if (s->level >= 3)
+    if (s->level >= 3 && s->form == TL_SWIM_2026_09)
+        tl__swimlane_put_scheduler_records(j, s, phases);
+    else if (s->level >= 3)
         put_threads(j, s, true, phases);
     if (s->level >= 4)
         put_threads(j, s, false, orchs);
@@ -261,7 +263,7 @@ static uint32_t schedulers(const struct tl_swimlane *s)
 
 int tl__swimlane_write(const char *dir, const struct tl_swimlane *s, struct tl_error *reterr)
 {
-    struct by_thread phases = {0}, orchs = {0};
+    struct tl_swim_by_thread phases = {0}, orchs = {0};
     struct tl_out out;
     int code = sort_by_thread(s, true, schedulers(s), &phases);
 

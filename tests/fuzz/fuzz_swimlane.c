@@ -53,7 +53,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint64_t i = 0; i < s.n_aicpus; i++)
         MUST(s.aicpus[i].core_id < s.num_cores);
     for (uint64_t i = 0; i < s.n_phases; i++)
-        MUST(tl__phase_name(s.phases[i].kind) != NULL && s.phases[i].has <= 7);
+        MUST(tl__swim_phase_name(&s, &s.phases[i]) != NULL && s.phases[i].has <= 7);
+    for (uint64_t i = 0; i < s.n_other_names; i++)
+        MUST(memchr(s.other_names[i].text, 0, sizeof(s.other_names[i].text)) != NULL);
+    for (uint64_t i = 0; i < s.n_uploads; i++)
+        MUST(memchr(s.uploads[i].phase, 0, sizeof(s.uploads[i].phase)) != NULL);
+    MUST(memchr(s.runtime, 0, sizeof(s.runtime)) != NULL && memchr(s.unaligned, 0, sizeof(s.unaligned)) != NULL);
     MUST(count_backward(&s) == s.backward);
     tl__swimlane_fini(&s);
     return 0;

@@ -250,9 +250,9 @@ static void a_host_orchestrator(void **state)
     expect(0, "swimlane host");
     says("note      the orchestrator ran by the host's clock and there is no clock anchor: its submits stand at the "
          "start, ");
-    says("note      1 phase of a kind unknown here (the first: \"brew_tea\"): not drawn\n");
-    checked("host/merged_swimlane.json",
-            "--count 'flow:submit\u2192dispatch=0' --count 'name:early_dispatch(1)=1' --count flow:dispatch=2");
+    says("note      1 phase of a kind unknown here (the first: \"brew_tea\"): drawn by its own name\n");
+    checked("host/merged_swimlane.json", "--count 'flow:submit\u2192dispatch=0' --count 'name:early_dispatch(1)=1' "
+                                         "--count flow:dispatch=2 --count 'name:brew_tea(1)=1'");
 }
 
 static void bad_input(void **state)

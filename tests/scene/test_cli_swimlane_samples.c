@@ -49,9 +49,54 @@ static void foreign_recordings(void **state)
     assert_non_null(strstr(output, "4 tasks on 2 of 24 cores, 42.940 ms"));
 }
 
+static void lay(const char *sample)
+{
+    char command[1000];
+
+    assert_non_null(fixture_shared(sample));
+    (void)snprintf(command, sizeof(command), "cd '%s' && rm -rf run && cp -r '%.590s' run && chmod -R u+w run",
+                   fixture_dir, fixture_shared(sample));
+    assert_int_equal(system(command), 0);
+}
+
+/* Every count, time and join of a recording in the form of September 2026 is that of the same one in the older form. */
+static void both_forms_of_one_recording(void **state)
+{
+    static const char *const commands[] = {
+        "swimlane run -o t.json",
+        "swimlane run -o t.json --json",
+        "critical-path run",
+        "critical-path run --json",
+        "sched run",
+        "sched run --json",
+        "deps run",
+        "deps run --json",
+        "deps run -t r0t1",
+        "pmu run",
+        "pmu run --json",
+        "swimlane run --overhead -o t.json",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        char *older;
+
+        lay("samples/tmr-a2a3sim-mix");
+        tasklens(commands[i]);
+        older = strdup(output);
+        assert_non_null(older);
+        assert_int_equal(exit_code, 0);
+        lay("samples/tmr-a2a3sim-mix-2026-09");
+        expect(0, commands[i]);
+        assert_string_equal(output, older);
+        free(older);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(foreign_recordings)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(foreign_recordings),
+                                       cmocka_unit_test(both_forms_of_one_recording)};
 
     if (fixture_shared("samples") == NULL || system("python3 -c 'import json' >/dev/null 2>&1") != 0)
         return 77;

@@ -7,6 +7,7 @@
 
 #include "analysis/deps_show.h"
 #include "analysis/dump_pick.h"
+#include "base/task_id.h"
 #include "cmd.h"
 #include "deps_draw.h"
 #include "find.h"
@@ -42,7 +43,9 @@ static int parse_task(const char *value, uint64_t *ret_task_id, char *ret_proble
 {
     if (tl__task_parse(value, ret_task_id) == 0)
         return 0;
-    (void)snprintf(ret_problem, bytes, "a task is 0x..., a number or r<ring>t<local>, not \"%s\"", value);
+    (void)snprintf(ret_problem, bytes,
+                   "a task is 0x..., a number, r<ring>t<local>, t<local>, g<parent>t<local> or p<local>, not \"%s\"",
+                   value);
     return -1;
 }
 
@@ -268,6 +271,7 @@ static int open_graph(struct command *c)
         return tl__cmd_fail(NAME, "%.200s...: the path is too long", c->found.path);
     if (tl__deps_read(path, &c->deps, &error) < 0 || tl__deps_graph(&c->deps, &c->graph, &error) < 0)
         return tl__cmd_fail(NAME, "%s", error.msg);
+    tl__task_layout_of(c->deps.runtime);
     code = tl__name_map_find(c->found.path, &c->names, &error);
     if (code < 0 && code != TL_ENOENT)
         tl__cmd_note(NAME, "kernels are shown without their names: %s", error.msg);
