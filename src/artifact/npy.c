@@ -24,7 +24,6 @@
 #define PREFIX_MAX 12                  /* magic, version, length */
 #define HEADER_MAX ((uint32_t)1 << 16) /* ours are under 1,000; numpy's own limit is 10,000 */
 #define ALIGNMENT 64
-#define BLOCK 1024u /* values that are rounded at a time; even */
 
 /* X(type, descr without its byte order, name, bytes, dtype that it is, or -1) */
 #define TYPES(X)                                                                                                       \
@@ -39,7 +38,20 @@
     X(TL_NPY_U2, "u2", "uint16", 2, TL_UINT16)                                                                         \
     X(TL_NPY_U4, "u4", "uint32", 4, TL_UINT32)                                                                         \
     X(TL_NPY_U8, "u8", "uint64", 8, TL_UINT64)                                                                         \
-    X(TL_NPY_B1, "b1", "bool", 1, TL_BOOL)
+    X(TL_NPY_B1, "b1", "bool", 1, TL_BOOL)                                                                             \
+    X(TL_NPY_V2, "V2", "bfloat16", 2, -1)                                                                              \
+    X(TL_NPY_V1, "V1", "float of 1 byte", 1, -1)
+
+/* What some writers call the floats that .npy has no letter for. */
+static const struct {
+    const char *name;
+    uint8_t type;
+} float_names[] = {
+    {"bfloat16", TL_NPY_V2},
+    {"float8_e4m3fn", TL_NPY_V1},
+    {"float8_e8m0fnu", TL_NPY_V1},
+    {"float4_e2m1fn", TL_NPY_V1},
+};
 
 static const struct {
     char descr[3];
@@ -145,18 +157,19 @@ static int take_descr(struct scan *s, struct tl_npy *npy)
         return tl__fail(s->reterr, TL_ENOTSUP, "%s: a structured dtype is not supported", s->name);
     if (!take_string(s, &text, &length))
         return bad_header(s, "descr is not a string");
-    for (unsigned i = 0; i < TL_NPY_TYPE_COUNT; i++) {
-        if (length != 3 || memcmp(text + 1, types[i].descr, 2) != 0)
-            continue;
-        if (text[0] == '<' || text[0] == '=' || (text[0] == '|' && types[i].bytes == 1)) {
-            npy->type = (enum tl_npy_type)i;
+    for (unsigned i = 0; i < sizeof(float_names) / sizeof(float_names[0]); i++)
+        if (length == strlen(float_names[i].name) && memcmp(text, float_names[i].name, length) == 0) {
+            npy->type = (enum tl_npy_type)float_names[i].type;
             return 0;
         }
-        if (text[0] == '>' && types[i].bytes > 1)
-            return tl__fail(s->reterr, TL_ENOTSUP, "%s: dtype '%.*s' is big endian; save it little endian", s->name, 3,
-                            text);
-        if (text[0] == '>') {
+    for (unsigned i = 0; i < TL_NPY_TYPE_COUNT; i++) {
+        bool any_order = types[i].bytes == 1 || i == TL_NPY_V2;
+
+        if (length != 3 || memcmp(text + 1, types[i].descr, 2) != 0)
+            continue;
+        if (text[0] == '<' || text[0] == '=' || text[0] == '>' || (text[0] == '|' && any_order)) {
             npy->type = (enum tl_npy_type)i;
+            npy->big_endian = text[0] == '>' && types[i].bytes > 1;
             return 0;
         }
     }
@@ -164,12 +177,11 @@ static int take_descr(struct scan *s, struct tl_npy *npy)
                     (int)(length < 40 ? length : 40), text);
 }
 
-static int take_order(struct scan *s)
+static int take_order(struct scan *s, struct tl_npy *npy)
 {
-    if (take_word(s, "False"))
+    npy->fortran_order = take_word(s, "True");
+    if (npy->fortran_order || take_word(s, "False"))
         return 0;
-    if (take_word(s, "True"))
-        return tl__fail(s->reterr, TL_ENOTSUP, "%s: Fortran order is not supported; save it in C order", s->name);
     return bad_header(s, "fortran_order is neither True nor False");
 }
 
@@ -217,7 +229,7 @@ static int parse_dict(struct scan *s, struct tl_npy *npy)
             code = take_descr(s, npy);
             seen |= 1;
         } else if (length == 13 && memcmp(key, "fortran_order", 13) == 0) {
-            code = take_order(s);
+            code = take_order(s, npy);
             seen |= 2;
         } else if (length == 5 && memcmp(key, "shape", 5) == 0) {
             code = take_shape(s, npy);
@@ -235,7 +247,8 @@ static int parse_dict(struct scan *s, struct tl_npy *npy)
         return bad_header(s, (seen & 1) == 0   ? "descr is missing"
                              : (seen & 2) == 0 ? "fortran_order is missing"
                                                : "shape is missing");
-    return 0;
+    skip_blanks(s);
+    return s->at == s->end ? 0 : bad_header(s, "something behind the dict");
 }
 
 /* Bytes of the data; UINT64_MAX if they do not fit. */
@@ -291,6 +304,9 @@ static int parse_header(const char *header, uint32_t length, uint64_t available,
     npy->bytes = data_bytes(npy);
     if (npy->bytes > available)
         return tl__fail(reterr, TL_EPARSE, "%s: cut: dtype and shape need %llu bytes, the file has %llu", name,
+                        (unsigned long long)npy->bytes, (unsigned long long)available);
+    if (npy->bytes < available)
+        return tl__fail(reterr, TL_EPARSE, "%s: too long: dtype and shape need %llu bytes, the file has %llu", name,
                         (unsigned long long)npy->bytes, (unsigned long long)available);
     return 0;
 }
@@ -390,6 +406,8 @@ int tl__npy_read(const char *path, struct tl_npy *ret_npy, struct tl_error *rete
                ? tl__fail(reterr, TL_ENOMEM, "%s: no memory for %llu bytes", path, (unsigned long long)npy.bytes)
                : read_all(fd, npy.data, npy.bytes, offset, path, reterr);
     (void)close(fd);
+    if (code == 0 && tl__npy_arrange(&npy) != 0)
+        code = tl__fail(reterr, TL_ENOMEM, "%s: no memory for %llu bytes", path, (unsigned long long)npy.bytes);
     if (code != 0)
         tl__npy_free(&npy);
     else
@@ -421,79 +439,137 @@ static void shape_text(char *text, size_t size, unsigned rank, const uint64_t *s
     *p = 0;
 }
 
+/* Whether the file's type can be read into the dtype: as it is, or as floats that are rounded. */
+static bool type_fits(enum tl_npy_type type, enum tl_dtype dtype)
+{
+    int own = tl__npy_type_of_dtype(dtype);
+
+    if (own >= 0)
+        return type == (enum tl_npy_type)own;
+    return type == TL_NPY_F4 || type == (dtype == TL_BFLOAT16 ? TL_NPY_V2 : TL_NPY_V1);
+}
+
+static int check_type(const struct tl_npy *npy, const char *path, enum tl_dtype dtype, struct tl_error *reterr)
+{
+    bool own = tl__npy_type_of_dtype(dtype) >= 0;
+
+    if (!own && !tl__dtype_is_float(dtype))
+        return tl__fail(reterr, TL_ENOTSUP, "%s: a %s tensor cannot be given as .npy", path, tl_dtype_name(dtype));
+    if (type_fits(npy->type, dtype))
+        return 0;
+    if (own)
+        return tl__fail(reterr, TL_EINVAL, "%s: dtype is %s, expected %s", path, tl__npy_type_name(npy->type),
+                        tl_dtype_name(dtype));
+    return tl__fail(reterr, TL_EINVAL, "%s: dtype is %s, expected %s ('<%s'), or float32, to be rounded to it", path,
+                    tl__npy_type_name(npy->type), tl_dtype_name(dtype), dtype == TL_BFLOAT16 ? "V2" : "V1");
+}
+
+/* An array of rank 0 is one element: a tensor of shape (1,) takes it. */
+static bool same_shape(const struct tl_npy *npy, unsigned rank, const uint32_t *shape)
+{
+    if (npy->rank == 0)
+        return rank == 0 || (rank == 1 && shape[0] == 1);
+    if (npy->rank != rank)
+        return false;
+    for (unsigned d = 0; d < rank; d++)
+        if (npy->shape[d] != shape[d])
+            return false;
+    return true;
+}
+
 static int check_match(const struct tl_npy *npy, const char *path, enum tl_dtype dtype, unsigned rank,
                        const uint32_t *shape, size_t bytes, struct tl_error *reterr)
 {
-    int own = tl__npy_type_of_dtype(dtype), type = own >= 0 ? own : TL_NPY_F4;
     char expected[160], found[160];
-    uint64_t wide[TL_MAX_DIMS], needed;
-    bool same = npy->rank == rank;
+    uint64_t wide[TL_MAX_DIMS], needed = npy->bytes;
+    int code = check_type(npy, path, dtype, reterr);
 
-    if (own < 0 && !tl__dtype_is_float(dtype))
-        return tl__fail(reterr, TL_ENOTSUP, "%s: a %s tensor cannot be given as .npy", path, tl_dtype_name(dtype));
+    if (code != 0)
+        return code;
     if (rank > TL_MAX_DIMS)
         return tl__fail(reterr, TL_EINVAL, "%s: rank %u", path, rank);
-    if ((enum tl_npy_type)type != npy->type)
-        return own >= 0 ? tl__fail(reterr, TL_EINVAL, "%s: dtype is %s, expected %s", path,
-                                   tl__npy_type_name(npy->type), tl_dtype_name(dtype))
-                        : tl__fail(reterr, TL_EINVAL, "%s: dtype is %s, expected float32, to be rounded to %s", path,
-                                   tl__npy_type_name(npy->type), tl_dtype_name(dtype));
-    for (unsigned d = 0; d < rank; d++) {
+    for (unsigned d = 0; d < rank; d++)
         wide[d] = shape[d];
-        same = same && npy->shape[d] == shape[d];
-    }
-    if (!same) {
+    if (!same_shape(npy, rank, shape)) {
         shape_text(expected, sizeof(expected), rank, wide);
         shape_text(found, sizeof(found), npy->rank, npy->shape);
         return tl__fail(reterr, TL_EINVAL, "%s: shape is %s, expected %s", path, found, expected);
     }
-    needed = own >= 0 ? npy->bytes : (npy->bytes / sizeof(float) * tl_dtype_bits(dtype) + 7) / 8;
+    if (tl__npy_type_of_dtype(dtype) < 0)
+        needed = (npy->bytes / tl__npy_type_bytes(npy->type) * tl_dtype_bits(dtype) + 7) / 8;
     if (needed != bytes)
         return tl__fail(reterr, TL_EINVAL, "%s: %llu bytes for a buffer of %zu", path, (unsigned long long)needed,
                         bytes);
     return 0;
 }
 
-/* Elements [at, at + n) of `to`, of a dtype that .npy does not have; `at` is even. */
-static void round_to(enum tl_dtype dtype, const float *from, uint64_t at, size_t n, uint8_t *to)
+/* The bits that a dtype that .npy does not have gives a float. */
+static uint32_t bits_of(enum tl_dtype dtype, float value)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t k = at + i;
-        uint16_t code;
-
-        switch (dtype) {
-        case TL_BFLOAT16:
-            code = tl__bf16_of_f32(from[i]);
-            memcpy(to + 2 * k, &code, sizeof(code));
-            break;
-        case TL_FP8E4M3FN:
-            to[k] = tl__fp8e4m3fn_of_f32(from[i]);
-            break;
-        case TL_FP8E8M0:
-            to[k] = tl__fp8e8m0_of_f32(from[i]);
-            break;
-        default: /* fp4e2m1: the low four bits come first */
-            to[k / 2] =
-                (uint8_t)(k % 2 == 0 ? tl__fp4e2m1_of_f32(from[i]) : to[k / 2] | tl__fp4e2m1_of_f32(from[i]) << 4);
-            break;
-        }
+    switch (dtype) {
+    case TL_BFLOAT16:
+        return tl__bf16_of_f32(value);
+    case TL_FP8E4M3FN:
+        return tl__fp8e4m3fn_of_f32(value);
+    case TL_FP8E8M0:
+        return tl__fp8e8m0_of_f32(value);
+    default:
+        return tl__fp4e2m1_of_f32(value);
     }
 }
 
-static int read_rounded(int fd, enum tl_dtype dtype, const struct tl_npy *npy, void *buffer, uint64_t offset,
-                        const char *path, struct tl_error *reterr)
+/* Element `k` of `to`; fp4e2m1: the low four bits come first, and elements are put in their order. */
+static void put_bits(enum tl_dtype dtype, uint8_t *to, uint64_t k, uint32_t bits)
 {
-    uint64_t count = npy->bytes / sizeof(float);
-    float block[BLOCK];
-    int code = 0;
-
-    for (uint64_t at = 0; at < count && code == 0; at += BLOCK) {
-        size_t n = count - at < BLOCK ? (size_t)(count - at) : BLOCK;
-
-        code = read_all(fd, block, n * sizeof(float), offset + at * sizeof(float), path, reterr);
-        if (code == 0)
-            round_to(dtype, block, at, n, buffer);
+    if (dtype == TL_BFLOAT16) {
+        to[2 * k] = (uint8_t)bits;
+        to[2 * k + 1] = (uint8_t)(bits >> 8);
+    } else if (dtype == TL_FP4E2M1) {
+        to[k / 2] = (uint8_t)(k % 2 == 0 ? bits : to[k / 2] | bits << 4);
+    } else {
+        to[k] = (uint8_t)bits;
     }
+}
+
+/* The values of `npy`, arranged, into a tensor of a dtype that .npy does not have. */
+static int convert(const struct tl_npy *npy, const char *path, enum tl_dtype dtype, uint8_t *to,
+                   struct tl_error *reterr)
+{
+    unsigned width = tl__npy_type_bytes(npy->type);
+
+    for (uint64_t k = 0; k < npy->bytes / width; k++) {
+        const uint8_t *from = (const uint8_t *)npy->data + k * width;
+        uint32_t bits;
+        float value;
+
+        if (npy->type == TL_NPY_F4) {
+            memcpy(&value, from, sizeof(value));
+            bits = bits_of(dtype, value);
+        } else {
+            bits = width == 2 ? (uint32_t)from[0] | (uint32_t)from[1] << 8 : from[0];
+        }
+        if (dtype == TL_FP4E2M1 && bits > 15)
+            return tl__fail(reterr, TL_EINVAL,
+                            "%s: element %llu is the byte 0x%02x; a fp4e2m1 has its value in the low four bits", path,
+                            (unsigned long long)k, bits);
+        put_bits(dtype, to, k, bits);
+    }
+    return 0;
+}
+
+/* With the whole file in memory: it is in another order, or of another type. */
+static int read_converted(const char *path, enum tl_dtype dtype, void *buffer, struct tl_error *reterr)
+{
+    struct tl_npy npy = {0};
+    int code = tl__npy_read(path, &npy, reterr);
+
+    if (code != 0)
+        return code;
+    if (tl__npy_type_of_dtype(dtype) < 0)
+        code = convert(&npy, path, dtype, buffer, reterr);
+    else
+        memcpy(buffer, npy.data, npy.bytes);
+    tl__npy_free(&npy);
     return code;
 }
 
@@ -503,14 +579,16 @@ int tl__npy_read_into(const char *path, enum tl_dtype dtype, unsigned rank, cons
     struct tl_npy npy = {0};
     uint64_t offset = 0;
     int fd, code = open_npy(path, &fd, &offset, &npy, reterr);
+    bool plain = !npy.fortran_order && !npy.big_endian && tl__npy_type_of_dtype(dtype) >= 0;
 
     if (code != 0)
         return code;
     code = check_match(&npy, path, dtype, rank, shape, bytes, reterr);
-    if (code == 0)
-        code = tl__npy_type_of_dtype(dtype) >= 0 ? read_all(fd, buffer, npy.bytes, offset, path, reterr)
-                                                 : read_rounded(fd, dtype, &npy, buffer, offset, path, reterr);
+    if (code == 0 && plain)
+        code = read_all(fd, buffer, npy.bytes, offset, path, reterr);
     (void)close(fd);
+    if (code == 0 && !plain)
+        code = read_converted(path, dtype, buffer, reterr);
     return code;
 }
 
@@ -560,8 +638,8 @@ int tl__npy_write(const char *path, const struct tl_npy *npy, struct tl_error *r
     size_t n;
     int code;
 
-    if ((unsigned)npy->type >= TL_NPY_TYPE_COUNT || npy->rank > TL_NPY_MAX_DIMS || npy->bytes != data_bytes(npy) ||
-        (npy->bytes > 0 && npy->data == NULL))
+    if ((unsigned)npy->type >= TL_NPY_TYPE_COUNT || npy->fortran_order || npy->big_endian ||
+        npy->rank > TL_NPY_MAX_DIMS || npy->bytes != data_bytes(npy) || (npy->bytes > 0 && npy->data == NULL))
         return tl__fail(reterr, TL_EINVAL, "%s: type, shape and bytes of the array disagree", path);
     n = make_header(npy, header, sizeof(header));
     code = tl__out_open(&out, path, reterr);

@@ -6,6 +6,9 @@
 #include "artifact/npy.h"
 #include "tensor/convert.h"
 
+/* Debian's, which has Debian's NumPy. */
+#define PYTHON "/usr/bin/python3"
+
 /* An image: magic, version `major`, a header as given, `data_bytes` counting bytes. Returns its size. */
 static size_t image_of(uint8_t *to, unsigned major, const char *header, size_t data_bytes)
 {
@@ -28,8 +31,9 @@ static size_t image_of(uint8_t *to, unsigned major, const char *header, size_t d
 
 static void every_type_comes_back(void **state)
 {
-    static const char *const names[] = {"float16", "float32", "float64", "int8",   "int16",  "int32",
-                                        "int64",   "uint8",   "uint16",  "uint32", "uint64", "bool"};
+    static const char *const names[] = {"float16", "float32", "float64",  "int8",           "int16",
+                                        "int32",   "int64",   "uint8",    "uint16",         "uint32",
+                                        "uint64",  "bool",    "bfloat16", "float of 1 byte"};
     uint8_t data[6 * 8];
     struct tl_error err = {0};
 
@@ -51,7 +55,7 @@ static void every_type_comes_back(void **state)
         assert_int_equal(in.bytes, out.bytes);
         assert_memory_equal(in.data, data, out.bytes);
         tl__npy_free(&in);
-        assert_int_equal(dtype, t == TL_NPY_F8 ? TL_ENOTSUP : tl_dtype_parse(names[t]));
+        assert_int_equal(dtype, t == TL_NPY_F8 || t >= TL_NPY_V2 ? TL_ENOTSUP : tl_dtype_parse(names[t]));
         if (dtype >= 0)
             assert_int_equal(tl__npy_type_of_dtype((unsigned)dtype), t);
     }
@@ -111,7 +115,10 @@ static void versions_and_spellings(void **state)
         {1, " { 'shape' : ( 6L , ) , 'descr' : '<f4' , 'fortran_order' : False }   \n", 1, 24},
         {1, "{'descr': '>i1', 'fortran_order': False, 'shape': ()}", 0, 1},
         {1, "{'descr': '|b1', 'fortran_order': False, 'shape': (0, 9)}", 2, 0},
-        {1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", 1, 5}, /* more behind it is another array's */
+        {1, "{'descr': '>f4', 'fortran_order': True, 'shape': (2,)}", 1, 8},
+        {1, "{'descr': '>f4', 'fortran_order': True, 'shape': (2, 0, 9)}", 3, 0},
+        {1, "{'descr': '|V2', 'fortran_order': False, 'shape': (2,)}", 1, 4},
+        {1, "{'descr': 'bfloat16', 'fortran_order': True, 'shape': (2, 1)}", 2, 4},
     };
     uint8_t image[512];
     struct tl_error err = {0};
@@ -140,10 +147,12 @@ static void bad_files_are_named_in_one_line(void **state)
         const char *says;
     } bad[] = {
         {1, "{'descr': '<c8', 'fortran_order': False, 'shape': (2,)}", 16, TL_ENOTSUP, "dtype '<c8' is not supported"},
-        {1, "{'descr': '>f4', 'fortran_order': False, 'shape': (2,)}", 8, TL_ENOTSUP, "big endian"},
+        {1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", 5, TL_EPARSE, "need 2 bytes, the file has 5"},
+        {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 2)}", 8, TL_EPARSE, "need 0 bytes, the file has 8"},
+        {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} }", 8, TL_EPARSE, "behind the dict"},
+        {1, "{'descr': '|V4', 'fortran_order': False, 'shape': (2,)}", 8, TL_ENOTSUP, "'|V4'"},
         {1, "{'descr': '|f4', 'fortran_order': False, 'shape': (2,)}", 8, TL_ENOTSUP, "'|f4'"},
         {1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", 8, TL_ENOTSUP, "structured"},
-        {1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}", 8, TL_ENOTSUP, "Fortran order"},
         {1, "{'descr': '<f4', 'fortran_order': 1, 'shape': (2,)}", 8, TL_EPARSE, "fortran_order"},
         {1, "{'descr': '<f4', 'fortran_order': False, 'shape': 2}", 8, TL_EPARSE, "tuple"},
         {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", 8, TL_EPARSE, "no number"},
@@ -253,7 +262,7 @@ static void floats_without_a_type_are_rounded(void **state)
     npy = (struct tl_npy){.type = TL_NPY_I4, .rank = 2, .shape = {2, 3}, .bytes = 24, .data = data};
     assert_int_equal(tl__npy_write(path, &npy, &err), 0);
     assert_int_equal(tl__npy_read_into(path, TL_BFLOAT16, 2, shape, got, 12, &err), TL_EINVAL);
-    assert_non_null(strstr(err.msg, "dtype is int32, expected float32, to be rounded to bfloat16"));
+    assert_non_null(strstr(err.msg, "dtype is int32, expected bfloat16 ('<V2'), or float32, to be rounded to it"));
 
     long_data = malloc(many[0] * sizeof(*long_data));
     long_got = malloc(many[0] * sizeof(*long_got));
@@ -292,6 +301,103 @@ static void arrays_that_disagree_are_not_written(void **state)
     assert_int_equal(tl__npy_write("/nonexistent/a.npy", &npy, &err), TL_ENOENT);
 }
 
+/* Bytes of the file -> what the tensor has. */
+static void every_order_and_float_is_read(void **state)
+{
+    static const uint32_t shape[2] = {2, 3}, one[1] = {1}, none[2] = {0, 3};
+    static const uint16_t fortran[6] = {1, 4, 2, 5, 3, 6}, in_order[6] = {1, 2, 3, 4, 5, 6};
+    static const uint8_t swapped[12] = {0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6};
+    static const uint8_t fp4[6] = {1, 2, 3, 4, 5, 6};
+    uint8_t image[256], nibbles[3] = {0};
+    uint16_t got[6];
+    struct tl_error err = {0};
+    size_t size;
+
+    (void)state;
+    /* Fortran order, little endian. */
+    size = image_of(image, 1, "{'descr': '<u2', 'fortran_order': True, 'shape': (2, 3)}", 12);
+    memcpy(image + size - 12, fortran, 12);
+    fixture_write("x.npy", image, size);
+    assert_int_equal(tl__npy_read_into(fixture_path("x.npy"), TL_UINT16, 2, shape, got, 12, &err), 0);
+    assert_memory_equal(got, in_order, 12);
+    /* The same, big endian, in a float that is saved as bytes. */
+    size = image_of(image, 3, "{'descr': '>V2', 'fortran_order': True, 'shape': (2, 3)}", 12);
+    memcpy(image + size - 12, swapped, 12);
+    fixture_write("x.npy", image, size);
+    memset(got, 0, sizeof(got));
+    assert_int_equal(tl__npy_read_into(fixture_path("x.npy"), TL_BFLOAT16, 2, shape, got, 12, &err), 0);
+    assert_memory_equal(got, in_order, 12);
+    assert_int_equal(tl__npy_read_into(fixture_path("x.npy"), TL_FP8E4M3FN, 2, shape, got, 6, &err), TL_EINVAL);
+    assert_non_null(strstr(err.msg, "dtype is bfloat16, expected fp8e4m3fn ('<V1'), or float32"));
+    assert_int_equal(tl__npy_read_into(fixture_path("x.npy"), TL_FLOAT32, 2, shape, got, 24, &err), TL_EINVAL);
+    assert_non_null(strstr(err.msg, "dtype is bfloat16, expected float32"));
+    /* A byte each, two of them in a byte of a tensor of fp4. */
+    size = image_of(image, 2, "{'descr': 'float4_e2m1fn', 'fortran_order': True, 'shape': (2, 3)}", 6);
+    for (unsigned i = 0; i < 6; i++)
+        image[size - 6 + i] = fp4[i];
+    fixture_write("x.npy", image, size);
+    assert_int_equal(tl__npy_read_into(fixture_path("x.npy"), TL_FP4E2M1, 2, shape, nibbles, 3, &err), 0);
+    assert_int_equal(nibbles[0], 0x31); /* columns were 1 2, 3 4, 5 6: rows are 1 3 5 and 2 4 6 */
+    assert_int_equal(nibbles[1], 0x25);
+    assert_int_equal(nibbles[2], 0x64);
+    image[size - 1] = 16;
+    fixture_write("x.npy", image, size);
+    assert_int_equal(tl__npy_read_into(fixture_path("x.npy"), TL_FP4E2M1, 2, shape, nibbles, 3, &err), TL_EINVAL);
+    assert_non_null(strstr(err.msg, "element 5 is the byte 0x10"));
+    /* One element without a dimension; none. */
+    size = image_of(image, 1, "{'descr': '>u2', 'fortran_order': False, 'shape': ()}", 2);
+    image[size - 2] = 1;
+    image[size - 1] = 2;
+    fixture_write("x.npy", image, size);
+    assert_int_equal(tl__npy_read_into(fixture_path("x.npy"), TL_UINT16, 1, one, got, 2, &err), 0);
+    assert_int_equal(got[0], 0x102);
+    assert_int_equal(tl__npy_read_into(fixture_path("x.npy"), TL_UINT16, 2, shape, got, 12, &err), TL_EINVAL);
+    assert_non_null(strstr(err.msg, "shape is (), expected (2, 3)"));
+    size = image_of(image, 1, "{'descr': '>u2', 'fortran_order': True, 'shape': (0, 3)}", 0);
+    fixture_write("x.npy", image, size);
+    assert_int_equal(tl__npy_read_into(fixture_path("x.npy"), TL_UINT16, 2, none, got, 0, &err), 0);
+}
+
+/* Arrays of each order, byte order and dtype as NumPy saves them, beside the same in C order and little endian. */
+static void files_of_numpy_are_read(void **state)
+{
+    static const char *const dtypes[] = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"};
+    struct tl_error err = {0};
+    char command[1500];
+
+    (void)state;
+    if (system(PYTHON " -c 'import numpy' >/dev/null 2>&1") != 0)
+        skip();
+    (void)snprintf(command, sizeof(command),
+                   "cd '%s' && " PYTHON " -c \"import numpy as n\n"
+                   "for t in 'f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1'.split():\n"
+                   "  a = n.arange(24).reshape(2, 3, 4).astype('<' + t)\n"
+                   "  n.save(t + '_c', a); n.save(t + '_f', n.asfortranarray(a).astype('>' + t))\n"
+                   "  n.save(t + '_0', n.array(a[1, 2, 3]).astype('>' + t))\n"
+                   "  n.save(t + '_e', n.asfortranarray(a[:, :0]))\n"
+                   "  n.lib.format.write_array(open(t + '_v.npy', 'wb'), n.asfortranarray(a), version=(3, 0))\"",
+                   fixture_dir);
+    assert_int_equal(system(command), 0);
+    for (unsigned i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++) {
+        struct tl_npy plain, other;
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "%s_c.npy", dtypes[i]);
+        assert_int_equal(tl__npy_read(fixture_path(name), &plain, &err), 0);
+        for (const char *kind = "fv0e"; *kind != 0; kind++) {
+            (void)snprintf(name, sizeof(name), "%s_%c.npy", dtypes[i], *kind);
+            if (tl__npy_read(fixture_path(name), &other, &err) != 0)
+                fail_msg("%s", err.msg);
+            assert_int_equal(other.type, plain.type);
+            assert_int_equal(other.rank, *kind == '0' ? 0 : 3);
+            assert_int_equal(other.bytes, *kind == 'e' ? 0 : *kind == '0' ? plain.bytes / 24 : plain.bytes);
+            assert_memory_equal(other.data, (const char *)plain.data + (plain.bytes - other.bytes), other.bytes);
+            tl__npy_free(&other);
+        }
+        tl__npy_free(&plain);
+    }
+}
+
 /* NumPy, where there is one, reads what we write and we what it writes. */
 static void numpy_agrees(void **state)
 {
@@ -301,12 +407,12 @@ static void numpy_agrees(void **state)
     char command[1024];
 
     (void)state;
-    if (system("python3 -c 'import numpy' >/dev/null 2>&1") != 0)
+    if (system(PYTHON " -c 'import numpy' >/dev/null 2>&1") != 0)
         skip();
     assert_int_equal(tl__npy_write(fixture_path("a.npy"), &npy, &err), 0);
     (void)snprintf(command, sizeof(command),
-                   "python3 -c \"import numpy as n; a=n.load('%s/a.npy'); assert a.dtype==n.uint16 and "
-                   "a.tolist()==[[[1,2,3],[4,5,6]]]; n.save('%s/b.npy', a.astype(n.float64).reshape(6))\"",
+                   PYTHON " -c \"import numpy as n; a=n.load('%s/a.npy'); assert a.dtype==n.uint16 and "
+                          "a.tolist()==[[[1,2,3],[4,5,6]]]; n.save('%s/b.npy', a.astype(n.float64).reshape(6))\"",
                    fixture_dir, fixture_dir);
     assert_int_equal(system(command), 0);
     assert_int_equal(tl__npy_read(fixture_path("b.npy"), &in, &err), 0);
@@ -327,6 +433,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(reading_into_a_tensor_checks_it, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(floats_without_a_type_are_rounded, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(arrays_that_disagree_are_not_written, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(every_order_and_float_is_read, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(files_of_numpy_are_read, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(numpy_agrees, fixture_setup, fixture_teardown),
     };
 
