@@ -101,6 +101,8 @@ static void put_use(struct tl_json *j, const struct tl_scope_usage *u, unsigned 
     tl__json_object_begin(j, TL_JSON_LINE);
     put_number(j, "size", use->size);
     put_number(j, "peak", use->peak);
+    tl__json_key(j, "bound");
+    tl__json_bool(j, use->seen < use->peak);
     tl__json_key(j, "flag");
     tl__put_format(line_begin(&line, j), "%s ", tl__ring_resource_flag(r));
     tl__put_ring_setting(&line.text, r, use->enough);

@@ -32,6 +32,9 @@ static void put_use(struct tl_json *j, const struct tl_scope_usage *u, unsigned 
     tl__json_key(j, keys[r]);
     tl__json_object_begin(j, TL_JSON_LINE);
     put_number(j, "peak", use->peak);
+    tl__json_key(j, "peak_is_bound");
+    tl__json_bool(j, use->seen < use->peak);
+    put_number(j, "seen", use->seen);
     put_number(j, "size", use->size);
     put_number(j, "held", use->held);
     put_number(j, "step", use->step);

@@ -24,6 +24,8 @@ static void put_peak_row(void *ctx, uint64_t number, struct tl_row *row)
     tl__cell_end(row);
     tl__put_str(page, tl__ring_resource_name(r));
     tl__cell_end(row);
+    if (use->seen < use->peak)
+        tl__put_str(page, "<= ");
     tl__put_ring_amount(page, r, use->peak);
     tl__cell_end(row);
     if (use->size != 0)
@@ -54,7 +56,7 @@ static int put_peaks(struct tl_page *out, const struct tl_scope_usage *u)
     for (uint32_t i = 0; i < u->stats->n_rings; i++)
         if (u->rings[i].used)
             rows.rings[n++] = i;
-    tl__put_str(out, "\nTaken at most\n");
+    tl__put_str(out, "\nTaken at most; <=: no boundary saw as much, so it is an upper bound\n");
     return tl__table_put(out, columns, sizeof(columns) / sizeof(columns[0]), n * TL_RING_RESOURCES, put_peak_row,
                          &rows);
 }

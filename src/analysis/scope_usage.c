@@ -71,6 +71,15 @@ static void leave(struct pairing *p, struct tl_scope *scope)
         lift(p->usage->scopes[scope->around - 1].peak, scope->peak);
 }
 
+/* A bound on what was taken at once, of boundaries that may have seen places taken, given back and taken again: never
+ * more than the ring has, where its size is known. */
+static uint64_t held_at_most(const struct tl_scope_usage *u, uint32_t ring, unsigned resource, uint64_t bound)
+{
+    uint64_t size = u->stats->size[resource][ring];
+
+    return size != 0 ? smaller(bound, size) : bound;
+}
+
 /* From the ring's last boundary to this one. */
 static void advance(struct pairing *p, const struct tl_boundary *before, const struct tl_boundary *b)
 {
@@ -79,8 +88,10 @@ static void advance(struct pairing *p, const struct tl_boundary *before, const s
     for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {
         struct tl_resource_use *use = &p->usage->rings[b->ring].use[r];
 
-        most[r] = less(b->span[r].head, before != NULL ? before->span[r].tail : b->span[r].tail);
+        most[r] = held_at_most(p->usage, b->ring, r,
+                               less(b->span[r].head, before != NULL ? before->span[r].tail : b->span[r].tail));
         use->peak = larger(use->peak, most[r]);
+        use->seen = larger(use->seen, less(b->span[r].head, b->span[r].tail));
         if (before != NULL)
             use->step = larger(use->step, less(b->span[r].head, before->span[r].head));
     }
@@ -94,9 +105,9 @@ static void measure(struct tl_scope_usage *u, struct tl_scope *scope)
     const struct tl_boundary *b = &u->stats->boundaries[scope->begin], *e = &u->stats->boundaries[scope->last];
 
     for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {
-        scope->high_water[r] = less(e->span[r].head, b->span[r].tail);
-        scope->occupancy[r] = less(e->span[r].head, e->span[r].tail);
-        scope->alloc[r] = less(e->span[r].head, b->span[r].head);
+        scope->high_water[r] = held_at_most(u, scope->ring, r, less(e->span[r].head, b->span[r].tail));
+        scope->occupancy[r] = held_at_most(u, scope->ring, r, less(e->span[r].head, e->span[r].tail));
+        scope->alloc[r] = held_at_most(u, scope->ring, r, less(e->span[r].head, b->span[r].head));
     }
     scope->tensormap = e->tensormap;
 }
@@ -129,7 +140,7 @@ static void begin(struct pairing *p, uint64_t i)
     *scope = (struct tl_scope){
         .begin = i, .last = i, .site = b->site, .depth = b->depth, .ring = b->ring, .around = p->inner[b->ring]};
     for (unsigned r = 0; r < TL_RING_RESOURCES; r++)
-        scope->peak[r] = less(b->span[r].head, b->span[r].tail);
+        scope->peak[r] = held_at_most(p->usage, b->ring, r, less(b->span[r].head, b->span[r].tail));
     p->inner[b->ring] = p->open_at[b->depth] = p->usage->n_scopes;
     p->depths = b->depth + 1;
 }
@@ -197,6 +208,12 @@ static int pair(struct tl_scope_usage *u)
 
 /* ---- peaks of rings, and what they ask for ---- */
 
+/* Nine tenths: the next task may have asked for the rest. */
+bool tl__scope_was_full(const struct tl_resource_use *use)
+{
+    return use->size != 0 && use->peak >= use->size - use->size / 10;
+}
+
 static uint64_t heap_steps(uint64_t bytes)
 {
     return add(larger(bytes, 1), HEAP_STEP - 1) / HEAP_STEP * HEAP_STEP;
@@ -212,7 +229,7 @@ static uint64_t enough_before(unsigned resource, const struct tl_resource_use *u
     return resource != TL_RING_HEAP ? use->size : larger(use->size, heap_steps(add(use->kept, gap)));
 }
 
-/* The smallest size that holds the peak whatever the schedule. Places in a ring follow each other, so a task window and
+/* A size that holds the peak whatever the schedule. Places in a ring follow each other, so a task window and
  * a dep pool need no more than the peak. A buffer does not cross its heap's end, so that a heap which goes round may
  * leave out as much as a buffer there; no buffer is larger than all that was taken between two boundaries. */
 static uint64_t enough(unsigned resource, const struct tl_resource_use *use, uint64_t reserved)
@@ -230,6 +247,16 @@ static uint64_t enough(unsigned resource, const struct tl_resource_use *use, uin
     default:
         return larger(add(use->peak, reserved), 1);
     }
+}
+
+/* A run that stopped at a full ring needs more than it had: the next size that can be set. */
+static uint64_t more_than(unsigned resource, uint64_t size)
+{
+    if (resource == TL_RING_HEAP)
+        return heap_steps(add(size, 1));
+    if (resource == TL_RING_DEPS)
+        return add(size, 1);
+    return size > UINT64_MAX / 2 ? size : 2 * size;
 }
 
 static void add_scope(struct tl_scope_usage *u, uint64_t index)
@@ -260,6 +287,8 @@ static void ask(struct tl_scope_usage *u, uint32_t ring, const struct tl_boundar
         use->enough = enough(r, use, keeps_one);
         if (!u->stats->fatal && use->size != 0)
             use->enough = smaller(use->enough, enough_before(r, use));
+        if (u->stats->fatal && tl__scope_was_full(use))
+            use->enough = larger(use->enough, more_than(r, use->size));
         u->enough[r] = larger(u->enough[r], use->enough);
     }
 }

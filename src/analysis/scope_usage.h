@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the boundaries of a run say about its rings: each scope's begin and end together, the peaks, and the smallest
- * sizes that would have been enough.
+ * What the boundaries of a run say about its rings: each scope's begin and end together, the peaks, and sizes that are
+ * enough for it.
  *
  *     high water   end.head - begin.tail   taken at most at any moment of the scope
  *     occupancy    end.head - end.tail     still taken when it ends
  *     alloc        end.head - begin.head   taken by the scope itself, which it holds until it ends
  *
  * A scope that lasts while others come and go on its ring has a high water that was never taken at once. So a peak is
- * the largest `next.head - this.tail` of two boundaries of a ring that follow each other: nothing between them can be
- * more. A scope that never ended is measured up to the last boundary of its ring. One thread per object.
+ * the largest `next.head - this.tail` of two boundaries of a ring that follow each other, and not more than the ring
+ * has: nothing between them can be more, and it is exact where a boundary saw as much taken (`seen`), else a bound. A
+ * scope that never ended is measured up to the last boundary of its ring. One thread per object.
  */
 #ifndef TL_ANALYSIS_SCOPE_USAGE_H
 #define TL_ANALYSIS_SCOPE_USAGE_H
@@ -41,12 +42,14 @@ struct tl_scope_group {
 /* One resource of one ring. */
 struct tl_resource_use {
     uint64_t size;       /* configured; 0: not known */
-    uint64_t peak;       /* taken at most at any moment */
+    uint64_t peak;       /* taken at most at any moment; never above size */
+    uint64_t seen;       /* taken at most at a boundary: peak is exact if it is the same, else an upper bound */
     uint64_t step;       /* taken at most between two boundaries that follow each other */
     uint64_t held;       /* the largest alloc of one scope */
     uint64_t kept;       /* the most that one scope can have kept from being used again */
     uint64_t turned;     /* taken in the whole run; above size: places were used again */
-    uint64_t enough;     /* the smallest size that a run like this one needs, in the flag's units */
+    uint64_t enough;     /* a size that is enough for a run like this one, in the flag's units; of a run that ended
+                          * abnormally a lower bound, above `size` if that was full */
     uint64_t peak_scope; /* which scope; TL_NO_SCOPE: none */
 };
 
@@ -76,6 +79,8 @@ void tl__scope_usage_fini(struct tl_scope_usage *u);
 
 /* "task window", "heap", "dep pool". */
 const char *tl__ring_resource_name(unsigned resource);
+/* In a run that ended abnormally: it may have stopped because there was no more of this. */
+bool tl__scope_was_full(const struct tl_resource_use *use);
 /* The flag of `tasklens run` that sets it: "--task-window". */
 const char *tl__ring_resource_flag(unsigned resource);
 

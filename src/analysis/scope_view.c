@@ -61,16 +61,10 @@ static void put_settings(struct tl_page *out, const uint64_t *enough)
 
 /* ---- words ---- */
 
-/* Nine tenths: the next task may have asked for the rest. */
-bool tl__scope_was_full(const struct tl_resource_use *use)
-{
-    return use->size != 0 && use->peak >= use->size - use->size / 10;
-}
-
 const char *tl__scope_why(unsigned resource, const struct tl_resource_use *use, enum tl_scope_state state)
 {
     if (state == TL_SCOPE_STOPPED && tl__scope_was_full(use))
-        return "full where the run stopped: it needs more";
+        return "full where the run stopped: the next size up, which later tasks may exceed";
     if (state == TL_SCOPE_STOPPED)
         return "at least: the run stopped there";
     if (state == TL_SCOPE_PARTIAL)
@@ -172,7 +166,8 @@ enum tl_scope_state tl__scope_state(const struct tl_scope_usage *u)
 const char *tl__scope_settings_title(const struct tl_scope_usage *u)
 {
     static const char *const titles[] = {
-        [TL_SCOPE_WHOLE] = "the smallest sizes that hold these peaks",
+        [TL_SCOPE_WHOLE] =
+            "enough for this run, whatever the order in which its tasks end; less may do, with more waiting",
         [TL_SCOPE_STOPPED] = "lower bounds, because the run did not end well",
         [TL_SCOPE_PARTIAL] = "lower bounds, because the recording is not whole",
     };

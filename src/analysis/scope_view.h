@@ -62,7 +62,4 @@ bool tl__put_scope_line(struct tl_page *out, const struct tl_scope_view *view);
 const char *tl__scope_note(const struct tl_scope_usage *u);
 /* Why the size is enough, in a few words. */
 const char *tl__scope_why(unsigned resource, const struct tl_resource_use *use, enum tl_scope_state state);
-/* In a run that ended abnormally: it may have stopped because there was no more of this. */
-bool tl__scope_was_full(const struct tl_resource_use *use);
-
 #endif

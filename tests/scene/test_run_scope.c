@@ -101,7 +101,7 @@ static void with_less_it_stops(void **state)
         assert_int_equal(access(fixture_path("fits/scope_stats/scope.html"), F_OK), -1); /* of the run before */
         expect(0, "scope fits");
         assert_non_null(strstr(output, "fatal: the run ended abnormally"));
-        assert_non_null(strstr(output, "full where the run stopped: it needs more"));
+        assert_non_null(strstr(output, "full where the run stopped: the next size up"));
     }
 }
 

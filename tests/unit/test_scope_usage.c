@@ -222,9 +222,56 @@ static void scopes_that_never_ended(void **state)
     assert_int_equal(u.rings[0].open, 3);
     assert_true(tl__scope_was_full(&u.rings[0].use[TL_RING_TASKS]));
     assert_string_equal(tl__scope_why(TL_RING_TASKS, &u.rings[0].use[TL_RING_TASKS], TL_SCOPE_STOPPED),
-                        "full where the run stopped: it needs more");
+                        "full where the run stopped: the next size up, which later tasks may exceed");
+    assert_int_equal(u.rings[0].use[TL_RING_TASKS].enough, 2048); /* 1,024 was not enough */
+    assert_int_equal(u.rings[1].use[TL_RING_TASKS].enough, 4);
     assert_string_equal(tl__scope_why(TL_RING_TASKS, &u.rings[1].use[TL_RING_TASKS], TL_SCOPE_STOPPED),
                         "at least: the run stopped there");
+    tl__scope_usage_fini(&u);
+}
+
+/* The size that failed is not given as advice, of no resource. */
+static void a_full_ring_needs_the_next_size(void **state)
+{
+    struct tl_scope_usage u;
+
+    (void)state;
+    stats.fatal = true;
+    BEGIN("o:0", 0, 0, 0, 0, 0, 0, 1, 1);
+    BEGIN("f:5", 1, 0, 0, 1024, 0, 1 << 20, 1, 513);
+    u = usage_of();
+    assert_int_equal(u.rings[0].use[TL_RING_TASKS].enough, 2048);
+    assert_int_equal(u.rings[0].use[TL_RING_HEAP].enough, (1 << 20) + 1024);
+    assert_int_equal(u.rings[0].use[TL_RING_DEPS].enough, 513);
+    tl__scope_usage_fini(&u);
+}
+
+/* Between two boundaries places are taken, given back and taken again: that is no more than the ring has at once. */
+static void nothing_exceeds_the_ring(void **state)
+{
+    struct tl_scope_usage u;
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++)
+        stats.size[TL_RING_HEAP][i] = 9 << 10;
+    BEGIN("o:0", 0, 1, 0, 0, 0, 0, 0, 0);
+    for (uint64_t i = 0; i < 40; i++) {
+        uint64_t head = i * 7168, tail = head > 512 ? head - 512 : 0;
+
+        BEGIN("f:5", 1, 1, 0, 3 * i, tail, head, 0, 0);
+        END("f:5", 1, 1, 0, 3 * i + 3, head - head % 512, head + 7168, 0, 0);
+    }
+    END("o:0", 0, 1, 0, 120, 40 * 7168 - 512, 40 * 7168 + 2048, 0, 0);
+    u = usage_of();
+    assert_int_equal(u.rings[1].use[TL_RING_HEAP].peak, 9 << 10); /* 7,168 + 2,048 from a tail that had not moved */
+    assert_int_equal(u.rings[1].use[TL_RING_HEAP].seen, 7168);
+    assert_int_equal(u.backward, 0);
+    for (uint64_t i = 0; i < u.n_scopes; i++) {
+        assert_true(u.scopes[i].peak[TL_RING_HEAP] <= 9 << 10);
+        assert_true(u.scopes[i].high_water[TL_RING_HEAP] <= 9 << 10);
+        assert_true(u.scopes[i].alloc[TL_RING_HEAP] <= 9 << 10);
+    }
+    assert_true(u.groups[0].peak[TL_RING_HEAP] <= 9 << 10);
     tl__scope_usage_fini(&u);
 }
 
@@ -331,7 +378,8 @@ int main(void)
         TEST(nested_scopes),         TEST(scopes_that_share_a_ring),   TEST(a_heap_that_goes_round),
         TEST(a_heap_that_was_lucky), TEST(a_pool_that_keeps_an_entry), TEST(scopes_that_never_ended),
         TEST(lost_boundaries),       TEST(what_goes_backward),         TEST(the_largest_numbers),
-        TEST(nothing_at_all),        cmocka_unit_test(amounts),
+        TEST(nothing_at_all),        TEST(nothing_exceeds_the_ring),   TEST(a_full_ring_needs_the_next_size),
+        cmocka_unit_test(amounts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

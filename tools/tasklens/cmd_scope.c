@@ -47,7 +47,7 @@ static int parse(struct scope *s, int argc, char **argv)
     const struct tl_opts opts = {
         .command = COMMAND,
         .synopsis = "[DIR] [OPTION]...",
-        .about = "Shows how full the rings of a run were, which scopes filled them, and the smallest sizes to set.\n"
+        .about = "Shows how full the rings of a run were, which scopes filled them, and sizes to set.\n"
                  "DIR is the run's directory, its scope_stats/, or scope_stats.jsonl; without it, the newest in "
                  "outputs/.",
         .table = table,

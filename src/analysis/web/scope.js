@@ -6,7 +6,7 @@
  *   sites[]       texts
  *   boundaries[]  [site, ends, depth, ring, task tail, head, heap tail, head, dep tail, head, tensormap]
  *   scopes[]      [begin, last, ended]: positions in boundaries
- *   rings[]       {ring, scopes, settings, use: [{size, peak, flag, why}, ...]}
+ *   rings[]       {ring, scopes, settings, use: [{size, peak, bound, flag, why}, ...]}; bound: the peak is an upper bound
  *   groups[]      {site, depth, ring, scopes, open, most: [3], own: [3], tensormap, at: [3]}: at is a scope
  *   tensormap     {size, peak}
  */
@@ -57,7 +57,7 @@
   }
 
   function peakOf(use, words, unit) {
-    return "peak " + words(use.peak) + (use.size > 0 ? " of " + words(use.size) : "") + unit +
+    return (use.bound ? "peak at most " : "peak ") + words(use.peak) + (use.size > 0 ? " of " + words(use.size) : "") + unit +
       (use.size > 0 ? " (" + Number((100 * use.peak / use.size).toPrecision(2)) + "\u00a0%)" : "");
   }
 
@@ -404,7 +404,7 @@
         row = section.select("tbody").append("tr");
         row.append("td").text(r === 0 ? "ring " + ring.ring : "");
         row.append("td").text(resource.name);
-        row.append("td").attr("class", "number").text("peak " + amount(r, use.peak) + (use.size ? " of " + amount(r, use.size) : ""));
+        row.append("td").attr("class", "number").text((use.bound ? "peak at most " : "peak ") + amount(r, use.peak) + (use.size ? " of " + amount(r, use.size) : ""));
         row.append("td").append("code").text(use.flag);
         row.append("td").attr("class", "faint").text(use.why);
       });
