@@ -10,7 +10,8 @@
 #define NAME_WIDTH 26 /* characters of the kernels' names in a box */
 #define CHARACTER 7.3 /* points, of the page's fixed-width font */
 
-const char *const tl__deps_engines[] = {[TL_DEPS_DOT] = "dot", [TL_DEPS_SFDP] = "sfdp", NULL};
+const char *const tl__deps_engines[] = {
+    [TL_DEPS_DOT] = "dot", [TL_DEPS_SFDP] = "sfdp", [TL_DEPS_LEVELS] = "levels", NULL};
 
 /* As in tasklens.colour() of common.js, so that page and drawing agree. */
 static const char *const colours[] = {"#4c78a8", "#e8833a", "#54a24b", "#c95dab", "#b79a20", "#3aa6a0", "#d05555",
@@ -90,7 +91,7 @@ static size_t characters(const char *text, size_t bytes)
 }
 
 /* Inches that hold the two lines of a box: the task, its kernels. */
-static double box_width(const struct tl_deps_subject *s, uint32_t task, struct tl_page *scratch)
+double tl__deps_box_width(const struct tl_deps_subject *s, uint32_t task, struct tl_page *scratch)
 {
     size_t first, second;
 
@@ -128,7 +129,7 @@ int tl__deps_layout_input(struct tl_page *out, const struct tl_deps_subject *s, 
     tl__put_str(out, "digraph g {\n  node [shape=box, fixedsize=true, height=0.5, label=\"\"];\n");
     put_settings(out, part->n_tasks, engine);
     for (uint32_t i = 0; i < part->n_tasks; i++)
-        tl__put_format(out, "  n%" PRIu32 " [width=%.3f];\n", i, box_width(s, part->tasks[i], &scratch));
+        tl__put_format(out, "  n%" PRIu32 " [width=%.3f];\n", i, tl__deps_box_width(s, part->tasks[i], &scratch));
     for (uint32_t i = 0; i < part->n_pairs; i++)
         tl__put_format(out, "  n%" PRIu32 " -> n%" PRIu32 ";\n", part->pairs[i].pred, part->pairs[i].succ);
     tl__put_str(out, "}\n");

@@ -8,8 +8,8 @@
 
 #include "analysis/deps_part.h"
 
-enum tl_deps_engine { TL_DEPS_DOT, TL_DEPS_SFDP };
-/* "dot", "sfdp", NULL: programs of Graphviz. */
+enum tl_deps_engine { TL_DEPS_DOT, TL_DEPS_SFDP, TL_DEPS_LEVELS };
+/* "dot", "sfdp": programs of Graphviz; "levels": ours; NULL. */
 extern const char *const tl__deps_engines[];
 
 /* A digraph with labels, colours and edges by source, to be kept, changed and drawn by any Graphviz program. */
@@ -38,7 +38,13 @@ int tl__deps_layout(const char *plain, size_t bytes, const struct tl_deps_part *
 /* For an engine that takes boxes for points and draws lines straight: moves the boxes apart, evenly, until a line is
  * two boxes long, and leaves the lines to the page. */
 void tl__deps_layout_spread(struct tl_deps_layout *layout, const struct tl_deps_part *part);
+/* Without Graphviz: levels below each other, lines straight, in a time that grows with tasks and lines alone.
+ * TL_ENOMEM. End with tl__deps_layout_fini, also after an error. */
+int tl__deps_layout_levels(const struct tl_deps_subject *s, const struct tl_deps_part *part,
+                           struct tl_deps_layout *ret_layout, struct tl_error *reterr);
 void tl__deps_layout_fini(struct tl_deps_layout *layout);
+/* Of a task's box, in inches; the page is scratch. */
+double tl__deps_box_width(const struct tl_deps_subject *s, uint32_t task, struct tl_page *scratch);
 
 /* The page, src/analysis/web/deps.*. `engine`: what made the layout, for the page to say. */
 int tl__deps_html(struct tl_page *out, const struct tl_deps_subject *s, const struct tl_deps_part *part,

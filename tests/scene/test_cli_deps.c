@@ -217,7 +217,9 @@ static void pictures(void **state)
     refuses("deps run -o x", "-o names the file");
     refuses("deps run --path 0 1 --format html", "--path");
     assert_int_equal(setenv("PATH", fixture_path("bin"), 1), 0);
-    refuses("deps run --format html", "no dot on PATH: apt-get install graphviz, or look at the text");
+    expect(0, "deps run --format html -o alone.html");
+    assert_non_null(strstr(message, "no dot on PATH: the levels of the graph are drawn below each other"));
+    assert_non_null(strstr(output, "laid out by levels in "));
     refuses("deps run --format html --engine sfdp", "no sfdp on PATH: apt-get install graphviz");
     stand_in("#!/bin/sh\necho it is broken >&2\nexit 3\n");
     refuses("deps run --format html", "dot: it is broken");
@@ -226,7 +228,11 @@ static void pictures(void **state)
     refuses("deps run --format html --engine dot", "dot ended with 3 and said nothing"); /* few: no word of time */
     expect(2, "deps many --format html --engine dot");
     assert_non_null(strstr(message, "tasklens deps: 5001 tasks and "));
-    assert_non_null(strstr(message, " lines are many for dot, which may take minutes or hours: --engine sfdp "));
+    assert_non_null(strstr(message, " lines are many for dot, which may take minutes or hours: --engine levels "));
+    stand_in("#!/bin/sh\nexec /bin/sleep 100\n");
+    expect(0, "deps run --format html -o late.html");
+    assert_non_null(strstr(message, "dot was not done in 5 s: the levels of the graph are drawn below each other"));
+    assert_non_null(strstr(output, "laid out by levels in "));
     stand_in("#!/bin/sh\nkill -9 $$\n");
     refuses("deps run --format html", "dot was ended by signal 9");
     stand_in("#!/bin/sh\necho graph 1 1 1\necho stop\n");

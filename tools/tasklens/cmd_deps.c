@@ -160,7 +160,8 @@ static int parse(struct command *c, int argc, char **argv)
          .choices = tl__deps_engines,
          .given = &c->engine_given,
          .value = "ENGINE",
-         .help = "of the page: dot puts levels below each other; sfdp is for thousands of tasks"},
+         .help = "of the page, as long as it takes: dot, for few lines that cross; sfdp, for thousands of tasks;\n"
+                 "levels, without Graphviz and at once. Not said: dot or sfdp, and levels after 5 s"},
     };
     const struct tl_opts opts = {
         .command = NAME,

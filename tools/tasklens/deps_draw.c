@@ -18,11 +18,16 @@
 /* dot is for what a person can follow. Regular graphs of this size take it a second or two, tangled ones minutes. */
 #define DOT_TASKS 5000
 #define DOT_PAIRS 20000
-#define DOT_SECONDS 30
+#define LIMIT_SECONDS 5
 
 static int out_of_memory(const struct tl_deps_draw *d)
 {
     return tl__cmd_fail(d->command, "out of memory");
+}
+
+static bool is_large(const struct tl_deps_part *part)
+{
+    return part->n_tasks > DOT_TASKS || part->n_pairs > DOT_PAIRS;
 }
 
 /* One run of one engine. 0, TL_ETIMEDOUT, or another code with its message. */
@@ -52,34 +57,51 @@ static int run_engine(const struct tl_deps_draw *d, const struct tl_deps_part *p
     return code;
 }
 
+/* The engine that was asked for takes as long as it takes. */
+static int lay_out_by(const struct tl_deps_draw *d, const struct tl_deps_part *part, struct tl_deps_layout *ret_layout,
+                      struct tl_error *reterr)
+{
+    enum tl_deps_engine engine = (enum tl_deps_engine)d->engine;
+
+    if (engine == TL_DEPS_LEVELS)
+        return tl__deps_layout_levels(d->subject, part, ret_layout, reterr);
+    if (engine == TL_DEPS_DOT && is_large(part))
+        tl__cmd_note(d->command,
+                     "%" PRIu32 " tasks and %" PRIu32
+                     " lines are many for dot, which may take minutes or hours: --engine levels is done at once, "
+                     "-t TASK --up 3 --down 3 draws a part",
+                     part->n_tasks, part->n_pairs);
+    return run_engine(d, part, engine, 0, ret_layout, reterr);
+}
+
+/* Graphviz if it is there and is done in a few seconds, else the levels. */
 static int lay_out(const struct tl_deps_draw *d, const struct tl_deps_part *part, struct tl_deps_layout *ret_layout,
                    enum tl_deps_engine *ret_engine, struct tl_error *reterr)
 {
-    bool many = part->n_tasks > DOT_TASKS || part->n_pairs > DOT_PAIRS;
+    enum tl_deps_engine engine = is_large(part) ? TL_DEPS_SFDP : TL_DEPS_DOT;
     int code;
 
-    *ret_engine = d->engine_given ? (enum tl_deps_engine)d->engine : many ? TL_DEPS_SFDP : TL_DEPS_DOT;
-    if (!d->engine_given && many)
+    *ret_engine = (enum tl_deps_engine)d->engine;
+    if (d->engine_given)
+        return lay_out_by(d, part, ret_layout, reterr);
+    *ret_engine = engine;
+    code = run_engine(d, part, engine, LIMIT_SECONDS, ret_layout, reterr);
+    if (code == TL_ETIMEDOUT)
         tl__cmd_note(d->command,
-                     "%" PRIu32 " tasks and %" PRIu32
-                     " lines are many for dot: sfdp does the layout; -t TASK --up 3 --down 3 draws a part",
-                     part->n_tasks, part->n_pairs);
-    if (d->engine_given && many && *ret_engine == TL_DEPS_DOT)
-        tl__cmd_note(
-            d->command,
-            "%" PRIu32 " tasks and %" PRIu32
-            " lines are many for dot, which may take minutes or hours: --engine sfdp takes seconds, -t TASK --up 3 "
-            "--down 3 draws a part",
-            part->n_tasks, part->n_pairs);
-    code = run_engine(d, part, *ret_engine, d->engine_given || many ? 0 : DOT_SECONDS, ret_layout, reterr);
-    if (code != TL_ETIMEDOUT)
+                     "%s was not done in %d s: the levels of the graph are drawn below each other; --engine %s waits, "
+                     "-t TASK --up 3 --down 3 draws a part",
+                     tl__deps_engines[engine], LIMIT_SECONDS, tl__deps_engines[engine]);
+    else if (code == TL_ENOENT)
+        tl__cmd_note(d->command,
+                     "no %s on PATH: the levels of the graph are drawn below each other; with graphviz "
+                     "(apt-get install graphviz) lines cross less",
+                     tl__deps_engines[engine]);
+    else
         return code;
-    tl__cmd_note(d->command,
-                 "dot was not done in %d s: sfdp does the layout; --engine dot waits, -t TASK --up 3 --down 3 "
-                 "draws a part",
-                 DOT_SECONDS);
-    *ret_engine = TL_DEPS_SFDP;
-    return run_engine(d, part, TL_DEPS_SFDP, 0, ret_layout, reterr);
+    tl__deps_layout_fini(ret_layout);
+    *reterr = (struct tl_error){0};
+    *ret_engine = TL_DEPS_LEVELS;
+    return tl__deps_layout_levels(d->subject, part, ret_layout, reterr);
 }
 
 /* deps.html, or deps_r0t5.html of a part. */
@@ -138,8 +160,7 @@ static int draw(const struct tl_deps_draw *d, const struct tl_deps_part *part, s
     name_file(d, name, sizeof(name));
     code = lay_out(d, part, layout, &engine, &error);
     if (code == TL_ENOENT)
-        return tl__cmd_fail(d->command,
-                            "no %s on PATH: apt-get install graphviz, or look at the text (without --format)",
+        return tl__cmd_fail(d->command, "no %s on PATH: apt-get install graphviz, or --engine levels, which needs none",
                             tl__deps_engines[engine]);
     if (code < 0)
         return tl__cmd_fail(d->command, "%s", error.msg[0] != 0 ? error.msg : tl_strerror(code));
