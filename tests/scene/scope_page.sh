@@ -96,3 +96,26 @@ if [ ! -s "$work/found" ]; then
   exit 1
 fi
 diff -u "$work/want" "$work/found"
+
+# At each width the page is no wider than the window, and both tables can be reached.
+head -n -2 "$work/page.html" >"$work/width.html"
+cat >>"$work/width.html" <<'HTML'
+<pre id="found"></pre>
+<script>
+window.addEventListener("load", function () {
+  document.getElementById("found").textContent = "no wider " +
+    (document.documentElement.scrollWidth <= document.documentElement.clientWidth) + ", keys " +
+    [].every.call(document.querySelectorAll("#sites th, #sites tbody tr"), function (e) { return e.tabIndex === 0; });
+});
+</script>
+</body>
+</html>
+HTML
+for width in 400 800 1400; do
+  timeout 100 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" \
+    --window-size=$width,900 --virtual-time-budget=8000 --dump-dom "file://$work/width.html" >"$work/dom" 2>"$work/log" || true
+  grep -q '>no wider true, keys true<' "$work/dom" || {
+    echo "at a width of $width: $(grep -o '>no wider[^<]*' "$work/dom")"
+    exit 1
+  }
+done

@@ -25,6 +25,7 @@ static const char *const tools =
     "window.addEventListener('error', event => note('error', event.message));\n";
 
 static char *notes; /* of the last page */
+static int window_width = 1400;
 
 /* Opens a copy of the page with the script in it; fails if the script does not come to its end. */
 static void visit(const char *page, const char *address, const char *script)
@@ -44,9 +45,9 @@ static void visit(const char *page, const char *address, const char *script)
     free(html);
     (void)snprintf(command, sizeof(command),
                    "timeout 120 chromium --headless --no-sandbox --disable-gpu --user-data-dir='%s/profile' "
-                   "--window-size=1400,900 --virtual-time-budget=20000 --dump-dom 'file://%s/visit.html%s' >'%s/dom' "
+                   "--window-size=%d,900 --virtual-time-budget=20000 --dump-dom 'file://%s/visit.html%s' >'%s/dom' "
                    "2>'%s/said'",
-                   fixture_dir, fixture_dir, address, fixture_dir, fixture_dir);
+                   fixture_dir, window_width, fixture_dir, address, fixture_dir, fixture_dir);
     assert_int_equal(system(command), 0);
     free(notes);
     notes = fixture_read("dom", NULL);
@@ -171,6 +172,51 @@ static void hostile_names(void **state)
 }
 
 /* A graph without order, and a part of one: nothing on them may fail. */
+/* The canvas is drawn as large as it is shown, also after the panel has changed; a click meets the task that is drawn
+ * there; nothing stands outside the window, however long the path. */
+static void a_narrow_window(void **state)
+{
+    char name[230], words[300], page[300];
+
+    (void)state;
+    memset(name, 'p', sizeof(name));
+    name[sizeof(name) - 1] = 0;
+    fixture_grid(name, 40, 4);
+    (void)snprintf(words, sizeof(words), "deps %s --format html", name);
+    (void)snprintf(page, sizeof(page), "%s/deps.html", name);
+    expect(0, words);
+    for (window_width = 400; window_width <= 1400; window_width += 400 + window_width / 800 * 200) {
+        visit(page, "",
+              "await rest(300);\n"
+              "const same = () => by('canvas').width === by('canvas').clientWidth && by('canvas').height === "
+              "by('canvas').clientHeight;\n"
+              "const inside = node => { const r = node.getBoundingClientRect(); return r.left >= 0 && r.right <= "
+              "innerWidth && r.top >= 0 && r.bottom <= innerHeight; };\n"
+              "note('size', same());\n"
+              "find('r0t21'); next(); await rest(900);\n"
+              "note('selected', title() + ' ' + same());\n"
+              "const now = by('canvas').getBoundingClientRect();\n"
+              "window.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' })); await rest(300);\n"
+              "note('let go', title().slice(0, 3) + ' ' + same());\n"
+              "const again = by('canvas').getBoundingClientRect();\n"
+              "const centre = [again.left + again.width / 2, again.top + again.height / 2];\n"
+              "note('under', await ask(() => tip(centre).slice(0, 5)));\n"
+              "mouse('click', centre); await rest(300);\n"
+              "note('clicked', title());\n"
+              "note('buttons', ['query', 'previous', 'next', 'fit'].every(id => inside(by(id))));\n"
+              "note('no wider', document.documentElement.scrollWidth <= innerWidth);");
+        noted("size: true");
+        noted("selected: r0t21 true");
+        noted("let go: all true");
+        noted("under: r0t21");
+        noted("clicked: r0t21");
+        noted("buttons: true");
+        noted("no wider: true");
+        assert_null(strstr(notes, "\nerror: "));
+    }
+    window_width = 1400;
+}
+
 static void odd_graphs(void **state)
 {
     struct tl_deps_task list[] = {{.task_id = 0, .kernel_ids = {0, -1, -1}, .block_num = 1},
@@ -196,7 +242,8 @@ static int has_chromium(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(two_thousand_tasks), cmocka_unit_test(everything),
-                                       cmocka_unit_test(hostile_names), cmocka_unit_test(odd_graphs)};
+                                       cmocka_unit_test(hostile_names), cmocka_unit_test(odd_graphs),
+                                       cmocka_unit_test(a_narrow_window)};
 
     if (!has_chromium())
         return 77;

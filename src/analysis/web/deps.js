@@ -88,9 +88,13 @@
     });
   }
 
+  /* The canvas is as large as the panel beside it leaves it: its size changes with the window, and with the panel. The
+   * middle of what is seen stays where it is. */
   function resize() {
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = window.devicePixelRatio || 1, [x, y] = zoom.translate();
 
+    if (width > 0 && height > 0)
+      zoom.translate([x + (element.clientWidth - width) / 2, y + (element.clientHeight - height) / 2]);
     width = element.clientWidth;
     height = element.clientHeight;
     element.width = width * ratio;
@@ -274,6 +278,21 @@
     const scale = Math.max(zoom.scale(), 0.75);
 
     moveTo([width / 2 - task.x * scale, height / 2 - task.y * scale], scale, true);
+  }
+
+  /* With the canvas in focus: arrows move, plus and minus zoom about the middle. */
+  function byKey(key) {
+    const step = { ArrowLeft: [80, 0], ArrowRight: [-80, 0], ArrowUp: [0, 80], ArrowDown: [0, -80] }[key];
+    const factor = { "+": 1.3, "-": 1 / 1.3 }[key], [x, y] = zoom.translate(), [least, most] = zoom.scaleExtent();
+
+    if (step) {
+      d3.event.preventDefault();
+      moveTo([x + step[0], y + step[1]], zoom.scale(), false);
+    } else if (factor) {
+      const scale = Math.max(least, Math.min(most, zoom.scale() * factor)), k = scale / zoom.scale();
+
+      moveTo([width / 2 - (width / 2 - x) * k, height / 2 - (height / 2 - y) * k], scale, false);
+    }
   }
 
   /* ---- what is under the mouse ---- */
@@ -476,7 +495,7 @@
     panel.append("h1").text(data.part);
     facts.filter(fact => fact !== "").forEach(fact => panel.append("p").text(fact));
     panel.append("h2").text("how to look at it");
-    for (const line of ["Drag to move, turn the wheel to zoom.", "Click a task: its arguments, what feeds it and what " +
+    for (const line of ["Drag to move, turn the wheel to zoom; or arrows, + and -.", "Click a task: its arguments, what feeds it and what " +
       "it feeds. Click a line: its edges.", "Search with / and go through what was found with Enter.",
       "0 shows all, Escape lets go.", "The address of this page keeps the task: it can be passed on."])
       panel.append("p").attr("class", "faint").text(line);
@@ -553,9 +572,14 @@
       row.append("i").style("background", tasklens.colour(kind));
       row.append("span").text(kindNames[kind]);
       row.append("span").attr("class", "faint").text(tasklens.count(counts.get(kind)));
-      row.on("click", () => {
+      const findThese = () => {
         d3.select("#query").property("value", kindNames[kind]);
         setFound(tasks.filter(t => t.kind === kind));
+      };
+
+      row.attr("tabindex", 0).attr("role", "button").on("click", findThese).on("keydown", () => {
+        if (d3.event.key === "Enter")
+          findThese();
       });
     }
     if (kinds.length > 20)
@@ -612,6 +636,10 @@
     });
     d3.select("#previous").on("click", () => step(-1));
     d3.select("#fit").on("click", () => showAll(true));
+    new ResizeObserver(() => {
+      if (width !== element.clientWidth || height !== element.clientHeight)
+        resize();
+    }).observe(element);
     d3.select(window).on("resize", resize).on("hashchange", fromAddress).on("keydown", () => {
       const key = d3.event.key, typing = document.activeElement === d3.select("#query").node();
 
@@ -625,6 +653,8 @@
         d3.select("#query").node().select();
       } else if (key === "0" && !typing) {
         showAll(true);
+      } else if (document.activeElement === element) {
+        byKey(key);
       }
     });
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -633,11 +663,13 @@
     });
   }
 
-  d3.select("#title").text(data.dir);
+  /* Of a long path the end says most; the title has all of it. */
+  d3.select("#title").attr("title", data.dir).text(data.dir.length > 60 ? "\u2026" + data.dir.slice(-59) : data.dir);
   d3.select("#about").text(data.part + ", " + plural(data.edges, "edge") + ", laid out by " + data.engine);
   readColours();
   putLegend();
   listen();
+  fromAddress(); // fills the panel: what it leaves is the canvas
   resize();
   showAll(false);
   fromAddress();

@@ -372,13 +372,19 @@
     }
   }
 
+  function sortBy(column) {
+    sorted = {column: column, up: sorted.column === column ? !sorted.up : !isNumber(column)};
+    fillSites();
+  }
+
   function addSites() {
     d3.select("#sites thead tr").selectAll("th").data(columns).enter().append("th")
       .attr("class", function (c) { return isNumber(c) ? "number" : null; })
       .attr("title", function (c) { return c.title || null; }).text(function (c) { return c.name; })
-      .on("click", function (column) {
-        sorted = {column: column, up: sorted.column === column ? !sorted.up : !isNumber(column)};
-        fillSites();
+      .attr("tabindex", 0).on("click", sortBy)
+      .on("keydown", function (column) {
+        if (d3.event.keyCode === 13)
+          sortBy(column);
       });
     d3.select("#search").on("input", fillSites);
     fillSites();
