@@ -63,7 +63,7 @@ static void on_kernels(const struct advisor *a, struct tl_page *page)
     tl__put_share(page, top->ns, a->wall_ns);
     tl__put_str(page, " of the wall, in ");
     tl__put_count(page, top->count, "step");
-    if (!worth(a->run->chain.length_ns, a->wall_ns, TIGHT_PERCENT))
+    if (tl__path_contradicted(a->run) || !worth(a->run->chain.length_ns, a->wall_ns, TIGHT_PERCENT))
         return;
     tl__put_str(page, "; the static path is ");
     tl__put_share(page, a->run->chain.length_ns, a->wall_ns);

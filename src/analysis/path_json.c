@@ -94,6 +94,27 @@ static void put_observed_step(struct writer *w, uint32_t i)
     tl__json_object_end(w->json);
 }
 
+/* Edges of the static path that the times contradict; they are there also where it is not longer than the wall. */
+static void put_contradictions(struct writer *w)
+{
+    const struct tl_path_graph *g = &w->run->graph;
+    struct tl_path_contradiction c;
+    uint32_t at = 0;
+
+    tl__json_key(w->json, "contradicted");
+    tl__json_bool(w->json, tl__path_contradicted(w->run));
+    tl__json_key(w->json, "contradictions");
+    tl__json_array_begin(w->json, TL_JSON_BLOCK);
+    while (tl__path_next_contradiction(w->run, &at, &c)) {
+        tl__json_object_begin(w->json, TL_JSON_LINE);
+        tl__json_task(w->json, "producer", g->tasks[c.pred].task_id);
+        tl__json_task(w->json, "consumer", g->tasks[c.succ].task_id);
+        put_u64(w, "overlap_ns", c.overlap_ns);
+        tl__json_object_end(w->json);
+    }
+    tl__json_array_end(w->json);
+}
+
 static int put_static(struct writer *w)
 {
     int code;
@@ -101,6 +122,7 @@ static int put_static(struct writer *w)
     tl__json_key(w->json, "static");
     tl__json_object_begin(w->json, TL_JSON_BLOCK);
     put_u64(w, "length_ns", w->run->chain.length_ns);
+    put_contradictions(w);
     code = put_kernels(w, false);
     tl__json_key(w->json, "steps");
     tl__json_array_begin(w->json, TL_JSON_BLOCK);

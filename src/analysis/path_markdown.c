@@ -33,6 +33,7 @@ static void put_summary(struct report *r)
 {
     const struct tl_path_run *run = r->run;
     uint64_t length = run->chain.length_ns;
+    bool contradicted = tl__path_contradicted(run);
 
     tl__put_str(r->out, "# Critical path\n\n");
     tl__put_str(r->out, "Recording: ");
@@ -42,12 +43,18 @@ static void put_summary(struct report *r)
     put_us(r, r->wall_ns);
     tl__put_str(r->out, "100.0 % | from the first thing recorded on the device to the last |\n| static path | ");
     put_us(r, length);
-    tl__put_share(r->out, length, r->wall_ns);
-    tl__put_str(r->out, " | the longest chain of the graph: however many cores, it cannot run shorter |\n| work | ");
+    if (contradicted) {
+        tl__put_str(r->out, "- | ");
+        tl__put_path_static(r->out, run);
+    } else {
+        tl__put_share(r->out, length, r->wall_ns);
+        tl__put_str(r->out, " | the longest chain of the graph: however many cores, it cannot run shorter");
+    }
+    tl__put_str(r->out, " |\n| work | ");
     put_us(r, run->work_ns);
     tl__put_share(r->out, run->work_ns, r->wall_ns);
     tl__put_str(r->out, " | all slices of all cores together");
-    if (length > 0)
+    if (length > 0 && !contradicted)
         tl__put_format(r->out, ": the graph can keep %.1f cores busy on average, this run kept %.1f",
                        (double)run->work_ns / (double)length, (double)run->work_ns / (double)r->wall_ns);
     tl__put_str(r->out,

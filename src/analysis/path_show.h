@@ -18,6 +18,18 @@ int tl__path_markdown(struct tl_page *out, const struct tl_path_run *run, const 
 /* All steps of both paths. 0 or TL_ENOMEM; the writer keeps its own errors. */
 int tl__path_json(struct tl_json *json, const struct tl_path_run *run, const char *dir);
 
+/* Whether the static path is longer than the run, which cannot be. */
+bool tl__path_contradicted(const struct tl_path_run *run);
+/* An edge of the static path whose consumer began before its producer had ended: tasks of the graph. */
+struct tl_path_contradiction {
+    uint32_t pred, succ;
+    uint64_t overlap_ns;
+};
+/* The next of them; *at is 0 for the first, and is moved on. False: no more. */
+bool tl__path_next_contradiction(const struct tl_path_run *run, uint32_t *at, struct tl_path_contradiction *ret_found);
+/* Behind the length of the static path: "60.0 % of the wall, 4 tasks: ...", or which edges the times contradict. */
+void tl__put_path_static(struct tl_page *out, const struct tl_path_run *run);
+
 /* A line a kind of time: share, microseconds, word, meaning; then the total, which is the wall. */
 int tl__put_path_kinds(struct tl_page *out, const struct tl_path_run *run);
 /* The same as members of an object, in ns, named as the words are, "core_busy". */

@@ -94,10 +94,8 @@ static void put_static(struct tl_page *out, const struct tl_path_run *run)
     tl__put_str(out, "static path: ");
     tl__put_us(out, run->chain.length_ns);
     tl__put_str(out, " us, ");
-    tl__put_share(out, run->chain.length_ns, run->graph.end_ns - run->graph.begin_ns);
-    tl__put_str(out, " of the wall, ");
-    tl__put_count(out, run->chain.count, "task");
-    tl__put_str(out, ": however many cores, this graph cannot run shorter\n");
+    tl__put_path_static(out, run);
+    tl__put_str(out, "\n");
 }
 
 int tl__path_text(struct tl_page *out, const struct tl_path_run *run, const char *dir)

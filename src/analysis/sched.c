@@ -111,7 +111,7 @@ void tl__sched_fini(struct tl_sched *sched)
 const char *tl__sched_verdict(const struct tl_sched *sched)
 {
     double percent =
-        sched->overhead.cycles > 0 ? 100.0 * (double)sched->overhead.has / (double)sched->overhead.cycles : 0;
+        sched->overhead.active > 0 ? 100.0 * (double)sched->overhead.has / (double)sched->overhead.active : 0;
 
     return percent < TL_SCHED_GOOD_BELOW ? "good" : percent < TL_SCHED_BAD_FROM ? "acceptable" : "bad";
 }

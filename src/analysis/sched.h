@@ -23,7 +23,8 @@ enum tl_sched_part {
     TL_SCHED_PARTS
 };
 
-/* Shares of the wall in overhead, in percent: below the first it is good, below the second acceptable, else bad. */
+/* Shares of the time with work (a task ready or on a core) in overhead, in percent: below the first it is good, below
+ * the second acceptable, else bad. */
 #define TL_SCHED_GOOD_BELOW 5u
 #define TL_SCHED_BAD_FROM 20u
 

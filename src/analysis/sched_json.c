@@ -49,6 +49,7 @@ static void put_overhead(struct tl_json *json, const struct tl_sched *s)
     put_u64(json, "good_below_percent", TL_SCHED_GOOD_BELOW);
     put_u64(json, "bad_from_percent", TL_SCHED_BAD_FROM);
     put_u64(json, "wall_ns", tl__path_ns(s->join, o->cycles));
+    put_u64(json, "active_ns", tl__path_ns(s->join, o->active));
     put_u64(json, "aic_ns", tl__path_ns(s->join, o->overhead[TL_AIC]));
     put_u64(json, "aiv_ns", tl__path_ns(s->join, o->overhead[TL_AIV]));
     put_u64(json, "all_ns", tl__path_ns(s->join, o->all));

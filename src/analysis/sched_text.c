@@ -77,25 +77,28 @@ static void overhead_row(void *ctx, uint64_t number, struct tl_row *row)
 
     tl__sched_text_cell(row, number < types->count ? type_names[types->list[number]] : "either");
     tl__sched_us_cell(row, overhead_ns(types->s, cycles));
+    tl__sched_share_cell(row, cycles, o->active);
     tl__sched_share_cell(row, cycles, o->cycles);
 }
 
 static int put_overhead(struct tl_page *out, const struct tl_sched *s)
 {
     static const struct tl_column columns[] = {
-        {"cores", false, false}, {"us", true, false}, {"of the wall", true, false}};
+        {"cores", false, false}, {"us", true, false}, {"of that time", true, false}, {"of the wall", true, false}};
     struct types types = used_types(s);
     int r;
 
     if (!tl__sched_begin(out, s, TL_SCHED_OVERHEAD))
         return 0;
     tl__put_format(out, "%s, ", tl__sched_verdict(s));
-    tl__put_share(out, s->overhead.has, s->overhead.cycles);
+    tl__put_share(out, s->overhead.has, s->overhead.active);
+    tl__put_str(out, " of the ");
+    tl__put_us(out, overhead_ns(s, s->overhead.active));
     tl__put_format(out,
-                   " of the wall (good below %u %%, acceptable below %u %%)\n"
-                   "Time in which a core type had an idle core and a ready task that nobody dispatched.\n",
+                   " us in which a task was ready or on a core (good below %u %%, acceptable below %u %%)\n"
+                   "Overhead: time in which a core type had an idle core and a ready task that nobody dispatched.\n",
                    TL_SCHED_GOOD_BELOW, TL_SCHED_BAD_FROM);
-    r = tl__table_put(out, columns, 3, types.count + 1, overhead_row, &types);
+    r = tl__table_put(out, columns, 4, types.count + 1, overhead_row, &types);
     tl__put_count(out, s->overhead.late_tasks, "task");
     tl__put_str(out, " dispatched later than ready");
     tl__put_str(out,

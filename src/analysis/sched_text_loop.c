@@ -164,8 +164,8 @@ int tl__sched_text_path(struct tl_page *out, const struct tl_sched *s, const cha
     tl__put_str(out, "The static path takes ");
     tl__put_us(out, s->path.chain.length_ns);
     tl__put_str(out, " us, ");
-    tl__put_share(out, s->path.chain.length_ns, s->wall_ns);
-    tl__put_str(out, " of the wall: however many cores, this graph cannot run shorter.\n");
+    tl__put_path_static(out, &s->path);
+    tl__put_str(out, ".\n");
     tl__put_path_notes(out, &s->path, "note: ");
     return r;
 }

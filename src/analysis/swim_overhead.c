@@ -124,10 +124,20 @@ static void judge(struct sweep *s)
     }
 }
 
+/* Before the first submit, say, there is nothing that anybody could have dispatched. */
+static bool has_work(const struct sweep *s)
+{
+    const struct tl_swim_state *state = &s->state;
+
+    return state->ready[0] > 0 || state->ready[1] > 0 || state->idle[0] < s->sum.cores[0] ||
+           state->idle[1] < s->sum.cores[1];
+}
+
 static void pass(struct sweep *s, uint64_t cycles)
 {
     for (unsigned t = 0; t < 2; t++)
         s->sum.overhead[t] += s->state.overhead[t] ? cycles : 0;
+    s->sum.active += has_work(s) ? cycles : 0;
     s->sum.all += s->state.all ? cycles : 0;
     s->sum.has += s->state.has ? cycles : 0;
 }

@@ -276,6 +276,54 @@ static void what_does_not_fit(void **state)
     close_all(&o);
 }
 
+/* Three tasks, each after the one before, that run at the same time: a chain of 300 ns in a run of 120 ns. */
+static void a_chain_longer_than_the_run_is_a_contradiction(void **state)
+{
+    static const char lane[] = SCHED_FIXTURE_HEAD(1) "}, \"aicore_tasks\": [[0, 0, 1, 1000000, 1000100], "
+                                                     "[2, 1, 1, 1000010, 1000110], [3, 2, 1, 1000020, 1000120]]}";
+    static const char chain_of_three[] =
+        SCHED_FIXTURE_TASKS SCHED_FIXTURE_EDGE(0, 1) ", " SCHED_FIXTURE_EDGE(1, 2) "]}";
+    struct tl_path_contradiction c;
+    struct tl_error error = {0};
+    struct tl_page page;
+    struct opened o;
+    uint32_t at = 0;
+
+    (void)state;
+    open_level(&o, 4);
+    assert_false(tl__path_contradicted(&o.run)); /* 480 ns of 800 */
+    assert_false(tl__path_next_contradiction(&o.run, &at, &c));
+    close_all(&o);
+
+    at = 0;
+    assert_int_equal(try_open(&o, lane, chain_of_three, &error), 0);
+    assert_int_equal(o.run.chain.length_ns, 300);
+    assert_true(tl__path_contradicted(&o.run));
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(tl__path_next_contradiction(&o.run, &at, &c));
+        assert_int_equal(c.pred, i);
+        assert_int_equal(c.succ, i + 1);
+        assert_int_equal(c.overlap_ns, 90);
+    }
+    assert_false(tl__path_next_contradiction(&o.run, &at, &c));
+    tl__page_init(&page, NULL, NULL);
+    assert_int_equal(tl__path_text(&page, &o.run, "run"), 0);
+    tl__put(&page, "", 1);
+    assert_non_null(strstr(page.data,
+                           "static path: 0.300 us, 3 tasks, more than the wall of 0.120 us: a contradiction, "
+                           "no bound; the times contradict these edges: r0t1 begins 0.090 us before r0t0 "
+                           "ends, r0t2 begins 0.090 us before r0t1 ends\n"));
+    assert_null(strstr(page.data, "cannot run shorter"));
+    tl__page_fini(&page);
+    tl__page_init(&page, NULL, NULL);
+    assert_int_equal(tl__path_markdown(&page, &o.run, "run"), 0);
+    tl__put(&page, "", 1);
+    assert_non_null(strstr(page.data, "a contradiction, no bound"));
+    assert_null(strstr(page.data, "cannot run shorter"));
+    tl__page_fini(&page);
+    close_all(&o);
+}
+
 static void an_empty_recording(void **state)
 {
     static const char lane[] = SCHED_FIXTURE_HEAD(1) "}, \"aicore_tasks\": []}";
@@ -297,9 +345,16 @@ static void an_empty_recording(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(level_4),          cmocka_unit_test(level_3_and_2),     cmocka_unit_test(level_1),
-        cmocka_unit_test(kernels),          cmocka_unit_test(the_trace),         cmocka_unit_test(advice),
-        cmocka_unit_test(a_cycle_is_named), cmocka_unit_test(what_does_not_fit), cmocka_unit_test(an_empty_recording),
+        cmocka_unit_test(level_4),
+        cmocka_unit_test(level_3_and_2),
+        cmocka_unit_test(level_1),
+        cmocka_unit_test(kernels),
+        cmocka_unit_test(the_trace),
+        cmocka_unit_test(advice),
+        cmocka_unit_test(a_cycle_is_named),
+        cmocka_unit_test(what_does_not_fit),
+        cmocka_unit_test(an_empty_recording),
+        cmocka_unit_test(a_chain_longer_than_the_run_is_a_contradiction),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,11 +80,13 @@ static void overhead(void **state)
     assert_int_equal(o.sched.overhead.overhead[TL_AIV], 42 + 40 + 40);
     assert_int_equal(o.sched.overhead.has, 122);
     assert_string_equal(tl__sched_verdict(&o.sched), "acceptable");
-    o.sched.overhead.has = 39; /* 4.9 % */
+    /* Of what is between the first dispatch and the last end: the rest of the wall has no task to run. */
+    assert_int_equal(o.sched.overhead.active, 760 - 18);
+    o.sched.overhead.has = 37; /* 4.99 % */
     assert_string_equal(tl__sched_verdict(&o.sched), "good");
-    o.sched.overhead.has = 40;
+    o.sched.overhead.has = 38;
     assert_string_equal(tl__sched_verdict(&o.sched), "acceptable");
-    o.sched.overhead.has = 160;
+    o.sched.overhead.has = 149; /* 20.1 %, of the wall 18.6 % */
     assert_string_equal(tl__sched_verdict(&o.sched), "bad");
     close_all(&o);
 }
