@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading pmu.csv. The header says which column is which; the first row says which of those that we do not know hold
- * numbers, and are counters. From then on a cell that is none is an error with its line and column.
+ * numbers, and are counters. From then on a cell that is none is an error with its line and column. What a spreadsheet
+ * makes of such a file is read too: a byte order mark, a line "sep=;", semicolons or tabs, quotes, whole numbers with a
+ * fraction of zeros, empty columns behind the last and empty rows.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +27,7 @@ struct cell {
 struct parser {
     const char *name, *at, *end;
     unsigned long long line;
+    char separator;
     struct tl_error *reterr;
     struct cell header[MAX_FILE_COLUMNS], row[MAX_FILE_COLUMNS];
     unsigned n_columns;
@@ -47,35 +50,91 @@ static int bad_cell(struct parser *p, unsigned column, const char *expected)
                        shown < c->length ? "..." : "");
 }
 
+/* Where the cell at `at` ends, before `end`; what stands between quotes is its text. */
+static const char *take_cell(const struct parser *p, const char *at, const char *end, struct cell *ret_cell)
+{
+    const char *from = at, *quote = NULL, *stop;
+
+    if (at < end && *at == '"')
+        quote = memchr(at + 1, '"', (size_t)(end - at - 1));
+    if (quote != NULL)
+        from = quote + 1;
+    stop = memchr(from, p->separator, (size_t)(end - from));
+    stop = stop != NULL ? stop : end;
+    *ret_cell =
+        quote != NULL ? (struct cell){at + 1, (size_t)(quote - at - 1)} : (struct cell){at, (size_t)(stop - at)};
+    return stop;
+}
+
 /* The next line's cells; their number, 0 at the end of the text. Beyond MAX_FILE_COLUMNS they are only counted. */
 static unsigned next_line(struct parser *p, struct cell *cells)
 {
-    const char *end;
+    const char *end, *next;
     unsigned n = 0;
 
     if (p->at == p->end)
         return 0;
-    end = memchr(p->at, '\n', (size_t)(p->end - p->at));
-    end = end != NULL ? end : p->end;
+    next = memchr(p->at, '\n', (size_t)(p->end - p->at));
+    end = next != NULL ? next : p->end;
+    next = next != NULL ? next + 1 : p->end;
     p->line++;
+    if (end > p->at && end[-1] == '\r')
+        end--;
     for (const char *at = p->at;; n++) {
-        const char *comma = memchr(at, ',', (size_t)(end - at)), *stop = comma != NULL ? comma : end;
+        struct cell cell;
+        const char *stop = take_cell(p, at, end, &cell);
 
-        if (comma == NULL && stop > at && stop[-1] == '\r')
-            stop--;
         if (n < MAX_FILE_COLUMNS)
-            cells[n] = (struct cell){at, (size_t)(stop - at)};
-        if (comma == NULL)
+            cells[n] = cell;
+        if (stop == end)
             break;
-        at = comma + 1;
+        at = stop + 1;
     }
-    p->at = end < p->end ? end + 1 : end;
+    p->at = next;
     return n + 1;
+}
+
+/* Without the empty cells at the end, down to `least`. */
+static unsigned trimmed(const struct cell *cells, unsigned n, unsigned least)
+{
+    while (n > least && n <= MAX_FILE_COLUMNS && cells[n - 1].length == 0)
+        n--;
+    return n;
 }
 
 static bool is_blank(const struct cell *cells, unsigned n)
 {
-    return n == 1 && cells[0].length == 0;
+    return trimmed(cells, n, 0) == 0;
+}
+
+/* What stands before the header, and what stands between its cells: the most frequent of three in its line. */
+static void find_separator(struct parser *p)
+{
+    static const char separators[] = ",;\t";
+    const char *end;
+    unsigned most = 0;
+
+    if (p->end - p->at >= 3 && memcmp(p->at, "\xef\xbb\xbf", 3) == 0)
+        p->at += 3;
+    if (p->end - p->at >= 6 && memcmp(p->at, "sep=", 4) == 0) {
+        const char *next = memchr(p->at, '\n', (size_t)(p->end - p->at));
+
+        p->at = next != NULL ? next + 1 : p->end;
+        p->line++;
+    }
+    end = memchr(p->at, '\n', (size_t)(p->end - p->at));
+    end = end != NULL ? end : p->end;
+    p->separator = ',';
+    for (unsigned s = 0; s < 3; s++) {
+        unsigned count = 0;
+
+        for (const char *at = p->at; at < end; at++)
+            count += *at == separators[s];
+        if (count > most) {
+            most = count;
+            p->separator = separators[s];
+        }
+    }
 }
 
 static bool same(const struct cell *c, const char *word)
@@ -86,7 +145,12 @@ static bool same(const struct cell *c, const char *word)
 static bool digits(const char *at, size_t length, uint64_t max, uint64_t *ret_value)
 {
     uint64_t value = 0;
+    size_t zeros = length;
 
+    while (zeros > 0 && at[zeros - 1] == '0')
+        zeros--;
+    if (zeros > 1 && zeros < length && (at[zeros - 1] == '.' || at[zeros - 1] == ','))
+        length = zeros - 1; /* "12,00": a spreadsheet's whole number */
     if (length == 0)
         return false;
     for (size_t i = 0; i < length; i++)
@@ -121,8 +185,10 @@ static bool hex(const struct cell *c, uint64_t *ret_value)
 
 static int take_header(struct parser *p)
 {
-    unsigned n = next_line(p, p->header);
+    unsigned n;
 
+    find_separator(p);
+    n = trimmed(p->header, next_line(p, p->header), 1);
     if (n == 0 || is_blank(p->header, n))
         return tl__fail_at(p->reterr, TL_EPARSE, 1, "%s: line 1: no header: the file is empty or cut", p->name);
     if (n > MAX_FILE_COLUMNS)
@@ -261,6 +327,7 @@ static int take_rows(struct parser *p, struct tl_pmu *pmu)
     while (code == 0 && (n = next_line(p, p->row)) != 0) {
         if (is_blank(p->row, n))
             continue;
+        n = trimmed(p->row, n, p->n_columns);
         if (n != p->n_columns)
             return wrong_length(p, n);
         if (!chosen)

@@ -88,6 +88,43 @@ static void files_of_others(void **state)
     tl__pmu_fini(&pmu);
 }
 
+static void a_spreadsheet_saved_it_again(void **state)
+{
+    static const char *const texts[] = {
+        "\xef\xbb\xbfthread_id;core_id;task_id;func_id;core_type;pmu_total_cycles;a;note;event_type;;\r\n"
+        "3;4;0x10;-1;1;5,00;6;;2;;\r\n;;;;;;;;;;\r\n",
+        "sep=;\r\n\"thread_id\";\"core_id\";\"task_id\";\"func_id\";\"core_type\";\"pmu_total_cycles\";\"a\";\"note\";"
+        "\"event_type\"\r\n\"3\";\"4\";\"0x10\";\"-1\";\"1\";\"5\";\"6\";\"x;y\";\"2\"\r\n",
+        "thread_id\tcore_id\ttask_id\tfunc_id\tcore_type\tpmu_total_cycles\ta\tnote\tevent_type\n"
+        "3\t4\t0x10\t-1\t1\t5.0\t6\tx\t2\n",
+        "\"thread_id\",core_id,task_id,func_id,core_type,pmu_total_cycles,a,note,event_type,,\n"
+        "3,4,0x10,-1,1,\"5,0\",6,\"x,y\",2,,\n,,\n",
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_int_equal(parse(texts[i]), 0);
+        assert_int_equal(pmu.n_rows, 1);
+        assert_int_equal(pmu.rows[0].thread_id, 3);
+        assert_int_equal(pmu.rows[0].core_id, 4);
+        assert_int_equal(pmu.rows[0].task_id, 16);
+        assert_int_equal(pmu.rows[0].func_id, -1);
+        assert_int_equal(pmu.rows[0].core_type, 1);
+        assert_int_equal(pmu.rows[0].total_cycles, 5);
+        assert_int_equal(pmu.rows[0].event_type, 2);
+        assert_int_equal(pmu.n_counters, 1);
+        assert_string_equal(pmu.names[0], "a");
+        assert_int_equal(pmu.counters[0], 6);
+        assert_string_equal(pmu.first_text, "note");
+        tl__pmu_fini(&pmu);
+    }
+    /* What was rounded is not a count. */
+    refuses("thread_id;core_id;task_id;func_id;core_type;pmu_total_cycles;a;event_type\n0;0;1;0;0;5,5;6;2\n", 2,
+            "column 'pmu_total_cycles': expected a whole number, found '5,5'");
+    refuses("thread_id;core_id;task_id;func_id;core_type;pmu_total_cycles;a;event_type\n0;0;1;0;0;1,2E+10;6;2\n", 2,
+            "column 'pmu_total_cycles': expected a whole number, found '1,2E+10'");
+}
+
 static void what_is_wrong_is_named(void **state)
 {
     (void)state;
@@ -268,9 +305,13 @@ static void figures_of_kernels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_comes_back), cmocka_unit_test(files_of_others),
-        cmocka_unit_test(what_is_wrong_is_named),     cmocka_unit_test(too_many_columns),
-        cmocka_unit_test(the_meta_comes_back),        cmocka_unit_test(bad_meta),
+        cmocka_unit_test(what_is_written_comes_back),
+        cmocka_unit_test(files_of_others),
+        cmocka_unit_test(a_spreadsheet_saved_it_again),
+        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(too_many_columns),
+        cmocka_unit_test(the_meta_comes_back),
+        cmocka_unit_test(bad_meta),
         cmocka_unit_test(figures_of_kernels),
     };
 
