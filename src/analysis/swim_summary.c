@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/json_head.h"
+#include "analysis/swim_kernels.h"
 #include "analysis/swim_summary.h"
 #include "base/format.h"
 #include "base/task_id.h"
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tasklens/error.h>
 #include <tasklens/kernel.h>
 
 static const struct {
@@ -313,11 +315,15 @@ static void put_overhead(struct tl_page *page, const struct tl_swim_summary *sum
 int tl__swim_summary_text(struct tl_page *page, const struct tl_swim_summary *summary)
 {
     struct notes notes = {.page = page};
+    int code;
 
     put_merged(page, summary);
     put_scheds(page, summary->scheds);
     put_overhead(page, summary);
     all_notes(&notes, summary);
+    code = tl__swim_kernels_text(page, summary->scheds->join);
+    if (code != 0)
+        return code;
     tl__put_format(page, "open      in https://ui.perfetto.dev or chrome://tracing\n%s\n", summary->trace);
     return page->error;
 }
@@ -443,6 +449,8 @@ void tl__swim_summary_json(struct tl_json *json, const struct tl_swim_summary *s
     json_u64(json, "unknown_kinds", join->lane->unknown_kinds);
     json_scheds(json, summary->scheds);
     json_overhead(json, summary);
+    if (tl__swim_kernels_json(json, join) != 0)
+        json->error = TL_ENOMEM;
     tl__json_key(json, "notes");
     tl__json_array_begin(json, TL_JSON_BLOCK);
     all_notes(&notes, summary);

@@ -66,6 +66,27 @@ static void a_whole_recording(void **state)
     free(trace);
 }
 
+/* A name that ends with .json.gz: the same trace, in a file that gzip reads and that is smaller. */
+static void a_compressed_trace(void **state)
+{
+    char command[2500], *plain, *unpacked;
+    size_t size = 0, packed = 0;
+
+    (void)state;
+    expect(0, "swimlane run -o plain.json");
+    expect(0, "swimlane run -o packed.json.gz");
+    (void)snprintf(command, sizeof(command), "cd '%s' && gzip -dc packed.json.gz >unpacked.json", fixture_dir);
+    assert_int_equal(system(command), 0);
+    plain = fixture_read("plain.json", &size);
+    unpacked = fixture_read("unpacked.json", NULL);
+    assert_string_equal(plain, unpacked);
+    free(unpacked);
+    unpacked = fixture_read("packed.json.gz", &packed);
+    assert_true(packed > 0 && packed < size / 3);
+    free(unpacked);
+    free(plain);
+}
+
 /* The checker finds what it is there for. */
 static void the_checker_checks(void **state)
 {
@@ -301,6 +322,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_recording),
+        cmocka_unit_test(a_compressed_trace),
         cmocka_unit_test(the_checker_checks),
         cmocka_unit_test(without_the_other_files),
         cmocka_unit_test(damaged_names_are_no_end),

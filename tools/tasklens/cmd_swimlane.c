@@ -42,7 +42,9 @@ static int parse(struct swimlane *s, int argc, char **argv)
          .kind = TL_OPT_TEXT,
          .target = &s->out,
          .value = "FILE",
-         .help = "the trace; -: standard output, without a summary; " TL_TRACE_NAME " in DIR if not said"},
+         .help =
+             "the trace, compressed if it ends with .json.gz; -: standard output, without a summary;\n" TL_TRACE_NAME
+             " in DIR if not said"},
         {.name = "overhead",
          .kind = TL_OPT_FLAG,
          .target = &s->overhead,

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "cmd.h"
+#include "gzip.h"
 
 #define MAX_DEPTH 6 /* of directories below a root of ranks: nodeN/rankR/dK/args_dump */
 
@@ -107,6 +108,7 @@ int tl__output_open(struct tl_output *o, const struct tl_output_place *p)
     o->command = p->command;
     o->to_stdout = tl__output_is_stdout(p->given);
     o->error = 0;
+    o->gzip = NULL;
     if (o->to_stdout) {
         tl__json_init(&o->out.json, json_to_stdout, o);
         return 0;
@@ -121,6 +123,13 @@ int tl__output_open(struct tl_output *o, const struct tl_output_place *p)
     }
     if (code != 0)
         return tl__cmd_fail(p->command, "%s%s%s", error.msg, hint != NULL ? "; " : "", hint != NULL ? hint : "");
+    if (tl__gzip_named(o->out.path)) {
+        o->gzip = tl__gzip_begin(&o->out);
+        if (o->gzip == NULL) {
+            tl__out_abort(&o->out);
+            return tl__cmd_fail(p->command, "out of memory");
+        }
+    }
     return 0;
 }
 
@@ -152,6 +161,11 @@ int tl__output_end(struct tl_output *o, int code, const struct tl_output_place *
         return code != 0 && o->error == 0 ? tl__cmd_fail(p->command, "%s", tl_strerror(code))
                                           : tl__cmd_finish(p->command);
     }
+    if (o->gzip != NULL) {
+        int end = tl__gzip_end(o->gzip);
+
+        code = code != 0 ? code : end;
+    }
     if (code != 0) {
         tl__out_abort(&o->out);
         return tl__cmd_fail(p->command, "%s: cannot write: %s", o->out.path, tl_strerror(code));
@@ -164,6 +178,7 @@ int tl__output_end(struct tl_output *o, int code, const struct tl_output_place *
 void tl__output_abandon(struct tl_output *o)
 {
     if (!o->to_stdout) {
+        (void)tl__gzip_end(o->gzip);
         tl__out_abort(&o->out);
         return;
     }

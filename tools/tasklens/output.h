@@ -11,7 +11,10 @@
 
 #include "artifact/file_out.h"
 
+struct tl_gzip;
+
 struct tl_output {
+    struct tl_gzip *gzip; /* of a JSON file that is named *.json.gz; NULL: as it is */
     struct tl_out out; /* JSON goes through out.json; also to the standard output */
     bool to_stdout;
     const char *command;
