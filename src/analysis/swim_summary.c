@@ -196,6 +196,8 @@ static void notes_scheds(struct notes *n, const struct tl_swim_scheds *scheds)
 
 static void all_notes(struct notes *n, const struct tl_swim_summary *sum)
 {
+    if (sum->part != NULL)
+        note(n, "the trace shows a part: %s", sum->part);
     notes_missing(n, sum);
     notes_clock(n, &sum->scheds->join->clock);
     notes_rows(n, sum->scheds->join);

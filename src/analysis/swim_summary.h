@@ -14,6 +14,7 @@ struct tl_swim_summary {
     const char *dir;        /* the recording's */
     const char *trace;      /* path of the file */
     const char *names_note; /* why there are no names, or NULL */
+    const char *part;       /* which part the trace shows, or NULL: all */
     bool overhead;          /* it was asked for */
 };
 

@@ -96,6 +96,11 @@ int64_t tl__trace_ps(const struct trace *t, uint64_t cycles)
     return on_grid(tl__swim_ps(&t->join->clock, cycles) - t->join->clock.first_ps);
 }
 
+bool tl__trace_in_window(const struct trace *t, struct span span)
+{
+    return !t->opts->windowed || (span.end >= t->opts->from_ps && span.start <= t->opts->to_ps);
+}
+
 struct span tl__trace_phase_span(const struct trace *t, const struct tl_swim_phase *phase)
 {
     struct span span = {.start = tl__trace_ps(t, tl__swim_cycles(&t->join->clock, phase->start_cycles)),

@@ -69,6 +69,12 @@ struct tl_swim_marks {
 struct tl_swim_trace_opts {
     bool overhead;                     /* the counters too, if level and deps.json allow: has_overhead says so */
     const struct tl_swim_marks *marks; /* NULL: none */
+    /* A part of the recording: slices of which this byte is not 0 (by position in the join's slices; NULL: all), and
+     * what touches the window, in picoseconds since the first event. What arrows would join to other things is left
+     * out. */
+    const uint8_t *kept;
+    bool windowed;
+    int64_t from_ps, to_ps;
     /* Of one recording among several in a trace. */
     const char *prefix; /* stands before the name of each process; NULL: none */
     uint32_t part;      /* which of them: processes and ids are its own */

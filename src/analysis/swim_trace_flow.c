@@ -25,11 +25,6 @@ struct end {
 
 /* ---- who stands for a task ---- */
 
-static bool is_shown(const struct tl_swim_slice *s, enum view view)
-{
-    return (s->flags & (view == VIEW_WORKER ? TL_SWIM_RAN : TL_SWIM_SENT)) != 0;
-}
-
 static uint64_t begins(const struct tl_swim_slice *s, enum view view)
 {
     return view == VIEW_WORKER ? s->start : s->dispatch;
@@ -49,21 +44,23 @@ static void pick(struct trace *t, uint32_t task, enum view view)
         const struct tl_swim_slice *s = &join->slices[slice];
         uint32_t *anchor = &anchors[of->block_num > 1 ? 0 : s->subtask];
 
-        if (is_shown(s, view) && (*anchor == TL_SWIM_NONE || begins(s, view) < begins(&join->slices[*anchor], view)))
+        if (tl__trace_shows(t, slice, view) &&
+            (*anchor == TL_SWIM_NONE || begins(s, view) < begins(&join->slices[*anchor], view)))
             *anchor = slice;
     }
 }
 
 /* The task's slice that was sent first, or whose end was noticed last. */
-static uint32_t extreme(const struct tl_swim_join *join, const struct tl_swim_task *task, bool last)
+static uint32_t extreme(const struct trace *t, const struct tl_swim_task *task, bool last)
 {
+    const struct tl_swim_join *join = t->join;
     uint32_t found = TL_SWIM_NONE;
 
     for (uint32_t i = 0; i < task->count; i++) {
         uint32_t slice = join->by_task[task->first + i];
         const struct tl_swim_slice *s = &join->slices[slice];
 
-        if ((s->flags & (last ? TL_SWIM_FINISHED : TL_SWIM_SENT)) == 0)
+        if ((s->flags & (last ? TL_SWIM_FINISHED : TL_SWIM_SENT)) == 0 || !tl__trace_shows(t, slice, VIEW_SCHED))
             continue;
         if (found == TL_SWIM_NONE ||
             (last ? s->finish > join->slices[found].finish : s->dispatch < join->slices[found].dispatch))
@@ -80,8 +77,8 @@ int tl__trace_anchors(struct trace *t)
     if (t->anchors == NULL || t->sent_first == NULL || t->ended_last == NULL)
         return TL_ENOMEM;
     for (uint32_t task = 0; task < t->join->n_tasks; task++) {
-        t->sent_first[task] = extreme(t->join, &t->join->tasks[task], false);
-        t->ended_last[task] = extreme(t->join, &t->join->tasks[task], true);
+        t->sent_first[task] = extreme(t, &t->join->tasks[task], false);
+        t->ended_last[task] = extreme(t, &t->join->tasks[task], true);
         for (unsigned view = 0; view < VIEWS; view++)
             pick(t, task, view);
     }
@@ -170,6 +167,8 @@ static void put_arrow(struct trace *t, enum tl_arrow arrow, const struct end *fr
 {
     const bool counted = from->stands_for > 0 && to->stands_for > 0;
 
+    if (!tl__trace_in_window(t, from->span) || !tl__trace_in_window(t, to->span))
+        return; /* one of its ends is not drawn */
     if (start > finish) {
         t->drawn->backward[arrow]++;
         return;

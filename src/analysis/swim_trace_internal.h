@@ -66,6 +66,8 @@ void tl__trace_process(struct trace *t, uint32_t pid, const char *name);
 void tl__trace_thread(struct trace *t, uint32_t pid, uint32_t tid, const char *name);
 /* Picoseconds since the first event, of cycles since the origin: on the grid. */
 int64_t tl__trace_ps(const struct trace *t, uint64_t cycles);
+/* Whether it touches the window that is drawn. */
+bool tl__trace_in_window(const struct trace *t, struct span span);
 struct span tl__trace_phase_span(const struct trace *t, const struct tl_swim_phase *phase);
 /* By the host's clock, as the submits of such a recording. */
 struct span tl__trace_upload_span(const struct trace *t, const struct tl_swim_upload *upload);
@@ -74,6 +76,8 @@ uint32_t tl__trace_aicpu_tid(const struct trace *t, uint32_t thread);
 
 /* ---- swim_trace_tasks.c ---- */
 
+/* Whether the view has the slice: it is in the recording there, and in the part that is drawn. */
+bool tl__trace_shows(const struct trace *t, uint32_t slice, enum view view);
 /* Orders both views and gives overlapping slices lanes of their own. 0 or TL_ENOMEM. */
 int tl__trace_plan(struct trace *t);
 struct span tl__trace_slice_span(const struct trace *t, const struct tl_swim_slice *slice, enum view view);

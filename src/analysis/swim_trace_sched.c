@@ -169,6 +169,11 @@ static void put_queue_counter(struct trace *t, const struct tl_swim_phase *p)
     tl__trace_end(t);
 }
 
+static bool in_window(const struct trace *t, uint32_t phase)
+{
+    return tl__trace_in_window(t, tl__trace_phase_span(t, &t->join->lane->phases[phase]));
+}
+
 /* The inner phases have the next lane, of the same name: what an arrow to a moment is bound to is then the outer
  * phase, and what the outer lane shows adds up to its time. */
 static void put_sched(struct trace *t, const struct tl_swim_sched *s)
@@ -189,11 +194,14 @@ static void put_sched(struct trace *t, const struct tl_swim_sched *s)
         if (used[k])
             tl__trace_thread(t, PID_SCHED, TID_SCHED + LANES_A_SCHED * s->thread + k, name);
     for (uint32_t i = 0; i < s->outer_count; i++) {
+        if (!in_window(t, order[s->outer_first + i]))
+            continue;
         put_phase(t, order[s->outer_first + i]);
         put_queue_counter(t, &t->join->lane->phases[order[s->outer_first + i]]);
     }
     for (uint32_t i = 0; i < s->inner_count; i++)
-        put_phase(t, order[s->inner_first + i]);
+        if (in_window(t, order[s->inner_first + i]))
+            put_phase(t, order[s->inner_first + i]);
 }
 
 void tl__trace_scheds(struct trace *t)
@@ -226,6 +234,17 @@ static void name_orch_threads(struct trace *t, const char *prefix)
     }
 }
 
+/* Of a trace of some kernels the submits of their tasks are drawn. */
+static bool has_kept_slice(const struct trace *t, uint64_t task_id)
+{
+    uint32_t task = t->opts->kept != NULL ? tl__swim_find(t->join, task_id) : TL_SWIM_NONE;
+
+    for (uint32_t i = 0; task != TL_SWIM_NONE && i < t->join->tasks[task].count; i++)
+        if (t->opts->kept[t->join->by_task[t->join->tasks[task].first + i]] != 0)
+            return true;
+    return t->opts->kept == NULL;
+}
+
 void tl__trace_submits(struct trace *t)
 {
     const struct tl_swimlane *lane = t->join->lane;
@@ -238,6 +257,8 @@ void tl__trace_submits(struct trace *t)
     for (uint64_t i = 0; i < lane->n_orchs; i++) {
         const struct tl_swim_orch *o = &lane->orchs[i];
 
+        if (!tl__trace_in_window(t, tl__trace_submit_span(t, o)) || !has_kept_slice(t, o->task_id))
+            continue;
         (void)tl__task_text(id, o->task_id);
         (void)snprintf(name, sizeof(name), "submit(%s)", id);
         tl__trace_begin(t, name, "X", PID_ORCH, TID_ORCH + o->thread);
@@ -311,6 +332,8 @@ static void put_state(void *ctx, uint64_t cycles, const struct tl_swim_state *st
         [ALL_OVERHEAD] = state->all,   [HAS_OVERHEAD] = state->has,
     };
 
+    if (!tl__trace_in_window(t, (struct span){tl__trace_ps(t, cycles), tl__trace_ps(t, cycles)}))
+        return;
     for (unsigned i = 0; i < COUNTERS; i++) {
         if (c->begun && now[i] == c->last[i])
             continue;

@@ -18,11 +18,6 @@
 
 static const uint32_t view_pid[VIEWS] = {[VIEW_WORKER] = PID_WORKER, [VIEW_SCHED] = PID_SCHED_VIEW};
 
-static bool in_view(const struct tl_swim_slice *slice, enum view view)
-{
-    return (slice->flags & (view == VIEW_WORKER ? TL_SWIM_RAN : TL_SWIM_SENT)) != 0;
-}
-
 /* What was never seen to finish is drawn to where it is known to have got. */
 static uint64_t sched_end(const struct tl_swim_join *join, const struct tl_swim_slice *s)
 {
@@ -38,6 +33,15 @@ struct span tl__trace_slice_span(const struct trace *t, const struct tl_swim_sli
     if (view == VIEW_WORKER)
         return (struct span){tl__trace_ps(t, slice->receive), tl__trace_ps(t, slice->end)};
     return (struct span){tl__trace_ps(t, slice->dispatch), tl__trace_ps(t, sched_end(t->join, slice))};
+}
+
+bool tl__trace_shows(const struct trace *t, uint32_t slice, enum view view)
+{
+    const struct tl_swim_slice *s = &t->join->slices[slice];
+
+    return (s->flags & (view == VIEW_WORKER ? TL_SWIM_RAN : TL_SWIM_SENT)) != 0 &&
+           (t->opts->kept == NULL || t->opts->kept[slice] != 0) &&
+           tl__trace_in_window(t, tl__trace_slice_span(t, s, view));
 }
 
 uint32_t tl__trace_slice_tid(const struct trace *t, uint32_t slice, enum view view)
@@ -118,7 +122,7 @@ int tl__trace_plan(struct trace *t)
         if (t->order[view] == NULL || t->lane[view] == NULL)
             return TL_ENOMEM;
         for (uint32_t i = 0; i < t->join->n_slices; i++)
-            if (in_view(&t->join->slices[i], view))
+            if (tl__trace_shows(t, i, view))
                 t->order[view][n++] = i;
         t->shown[view] = n;
         qsort_r(t->order[view], n, sizeof(*t->order[view]), in_order, &by);
@@ -298,8 +302,12 @@ static void aicpu_lanes(struct trace *t)
 
         (void)snprintf(name, sizeof(name), "AICPU_%" PRIu32, s->thread);
         tl__trace_thread(t, PID_WORKER, tid, name);
-        for (uint32_t k = 0; k < s->task_count; k++)
-            phase_slice(t, t->scheds->order[s->task_first + k], tid);
+        for (uint32_t k = 0; k < s->task_count; k++) {
+            uint32_t phase = t->scheds->order[s->task_first + k];
+
+            if (tl__trace_in_window(t, tl__trace_phase_span(t, &t->join->lane->phases[phase])))
+                phase_slice(t, phase, tid);
+        }
     }
 }
 

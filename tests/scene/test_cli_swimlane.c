@@ -66,6 +66,54 @@ static void a_whole_recording(void **state)
     free(trace);
 }
 
+static unsigned times_in(const char *text, const char *part)
+{
+    unsigned n = 0;
+
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at += strlen(part))
+        n++;
+    return n;
+}
+
+/* --from, --to and --kernel: what does not touch them is not drawn, and arrows lead nowhere else. */
+static void a_part_of_a_recording(void **state)
+{
+    char *trace;
+
+    (void)state;
+    expect(0, "swimlane run --kernel '^(load|matmul)$' -o part.json");
+    says("note      the trace shows a part: --kernel ^(load|matmul)$");
+    trace = fixture_read("part.json", NULL);
+    assert_int_equal(times_in(trace, "\"name\": \"load(r0t0)\""), 2); /* in both views */
+    assert_int_equal(times_in(trace, "\"name\": \"matmul(r0t1)\""), 2);
+    assert_int_equal(times_in(trace, "\"name\": \"func_2(r0t1)\""), 0);
+    assert_int_equal(times_in(trace, "\"name\": \"submit(r1t1)\""), 0);
+    free(trace);
+    checked("part.json", "--count flow:dependency:4=3"); /* load, matmul, load in blocks, the task without a core */
+
+    expect(0, "swimlane run --from r1t0 --to 1.2us -o part.json");
+    trace = fixture_read("part.json", NULL);
+    assert_int_equal(times_in(trace, "\"name\": \"load(r0t0)\""), 0);
+    assert_int_equal(times_in(trace, "\"name\": \"matmul(r0t1)\""), 0);
+    assert_int_equal(times_in(trace, "\"name\": \"submit("), 0);
+    assert_true(times_in(trace, "\"name\": \"load_spmd(r1t0)\"") >= 3);
+    free(trace);
+    checked("part.json", "--count flow:dependency:4=0");
+    expect(0, "swimlane run --to 1000ns --overhead -o part.json");
+    checked("part.json", "--count 'name:load(r0t0)=2'");
+
+    expect(2, "swimlane run --kernel nobody -o part.json");
+    assert_non_null(strstr(message, "no kernel of the recording matches"));
+    expect(2, "swimlane run --kernel '(' -o part.json");
+    assert_non_null(strstr(message, "--kernel (: "));
+    expect(2, "swimlane run --from soon -o part.json");
+    assert_non_null(strstr(message, "neither a time"));
+    expect(2, "swimlane run --from r7t7 -o part.json");
+    assert_non_null(strstr(message, "has no such task"));
+    expect(2, "swimlane run --from 2s --to 1s -o part.json");
+    assert_non_null(strstr(message, "--from 2s is after --to 1s"));
+}
+
 /* A name that ends with .json.gz: the same trace, in a file that gzip reads and that is smaller. */
 static void a_compressed_trace(void **state)
 {
@@ -323,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_recording),
         cmocka_unit_test(a_compressed_trace),
+        cmocka_unit_test(a_part_of_a_recording),
         cmocka_unit_test(the_checker_checks),
         cmocka_unit_test(without_the_other_files),
         cmocka_unit_test(damaged_names_are_no_end),

@@ -11,6 +11,7 @@
 #include "find.h"
 #include "opts.h"
 #include "output.h"
+#include "swim_part.h"
 #include "swimlane_ranks.h"
 
 #define NAME "swimlane"
@@ -28,6 +29,7 @@ struct swimlane {
     bool has_deps, has_names;
     char names_note[1200];
     /* What was made of it. */
+    struct tl_swim_part part; /* what of it is drawn */
     struct tl_swim_join join;
     struct tl_swim_scheds scheds;
     struct tl_swim_drawn drawn;
@@ -54,6 +56,17 @@ static int parse(struct swimlane *s, int argc, char **argv)
          .target = &s->names_file,
          .value = "FILE",
          .help = "the kernels' names; the one name_map_*.json in DIR if not said"},
+        {.name = "from",
+         .kind = TL_OPT_TEXT,
+         .target = &s->part.from,
+         .value = "TIME",
+         .help = "draw only what touches the time from here: 200us, 1.5ms (us without a unit), or a task, r1t5"},
+        {.name = "to", .kind = TL_OPT_TEXT, .target = &s->part.to, .value = "TIME", .help = "and up to here"},
+        {.name = "kernel",
+         .kind = TL_OPT_TEXT,
+         .target = &s->part.kernel,
+         .value = "RE",
+         .help = "draw only tasks of kernels whose name matches this extended regular expression"},
         TL_RANK_PICK_OPTIONS(&s->which),
         {.name = "json", .kind = TL_OPT_FLAG, .target = &s->json, .help = "the summary for machines"},
     };
@@ -162,7 +175,7 @@ static int read_all(struct swimlane *s, struct tl_error *error)
 /* An exit code after a message; 0: it is written. */
 static int write_trace(struct swimlane *s)
 {
-    const struct tl_swim_trace_opts opts = {.overhead = s->overhead};
+    struct tl_swim_trace_opts opts = {.overhead = s->overhead};
     const struct tl_output_place place = {.command = NAME,
                                           .given = s->out,
                                           .dir = s->found.path,
@@ -170,8 +183,10 @@ static int write_trace(struct swimlane *s)
                                           .way_out = "-o FILE writes it elsewhere",
                                           .also_read = s->names_file};
     struct tl_output output;
-    int code = tl__output_open(&output, &place);
+    int code = tl__swim_part(NAME, &s->part, &s->join, &opts);
 
+    if (code == 0)
+        code = tl__output_open(&output, &place);
     if (code != 0)
         return code;
     if (!output.to_stdout)
@@ -203,6 +218,7 @@ static int report(const struct swimlane *s)
                                             .dir = s->found.path,
                                             .trace = s->trace,
                                             .names_note = s->names_note[0] != 0 ? s->names_note : NULL,
+                                            .part = s->part.words[0] != 0 ? s->part.words : NULL,
                                             .overhead = s->overhead};
     struct tl_page page;
     struct tl_json json;
@@ -231,7 +247,11 @@ static bool all_ranks(const struct swimlane *s, const char *root, int *ret_code)
         return false;
     *ret_code = tl__rank_leaves(NAME, root, &leaves);
     so = *ret_code != 0 || leaves.count > 0;
-    if (so && *ret_code == 0)
+    if (so && *ret_code == 0 && (s->part.from != NULL || s->part.to != NULL || s->part.kernel != NULL))
+        *ret_code =
+            tl__cmd_fail(NAME, "--from, --to and --kernel draw a part of one recording: pick it with --rank and "
+                               "--dispatch");
+    else if (so && *ret_code == 0)
         *ret_code = tl__swimlane_ranks(NAME, &leaves, &opts);
     tl__rank_leaves_fini(&leaves);
     return so;
@@ -279,6 +299,7 @@ static int run(int argc, char **argv)
         code = write_trace(&s);
     if (code == 0 && !tl__output_is_stdout(s.out))
         code = report(&s);
+    tl__swim_part_fini(&s.part);
     tl__swim_scheds_fini(&s.scheds);
     tl__swim_join_fini(&s.join);
     tl__swimlane_fini(&s.lane);
