@@ -59,6 +59,7 @@ struct tl_task_args {
 #endif
 /* clang-format on */
 
+/* What a task writes may share no element with another of its arguments, unless that one is a no_dep: refused at submit. */
 void tl_add_input(struct tl_task_args *args, const struct tl_tensor *t);
 void tl_add_inout(struct tl_task_args *args, const struct tl_tensor *t);
 /* `t->buffer == 0`: the runtime allocates at submit and writes the result to *t, which must live until then.

@@ -160,27 +160,36 @@ static int check_existing(const struct tl_graph *g, const struct tl_tensor_arg *
     return t->owner == TL_NO_TASK ? 0 : check_owner(g, arg, index, reterr);
 }
 
-/* An output says "written without being read", so the task must not read the same bytes as well. */
-static int check_output(const struct tl_graph *g, const struct tl_task_args *args, uint32_t out,
-                        struct tl_error *reterr)
+/* Two outputs that no memory has yet are one if they are the same variable. */
+static int check_unallocated(const struct tl_graph *g, const struct tl_task_args *args, uint32_t out,
+                             struct tl_error *reterr)
 {
-    const struct tl_tensor_arg *o = &args->tensors[out];
-    const struct tl_map_view *written = &g->facts[out].view;
+    for (uint32_t i = 0; i < out; i++)
+        if (args->tensors[i].direction == TL_OUT && args->tensors[i].out == args->tensors[out].out)
+            return refuse_arg(g, reterr, TL_OUT, out, "and output %u are the same unallocated tensor", i);
+    return 0;
+}
 
-    for (uint32_t i = 0; i < args->n_tensors; i++) {
+/*
+ * What a task writes is its own while it runs: no other argument of it may have an element of that, for what is read
+ * there, and what is recorded as it was before, would depend on the order within the kernel. TL_NO_DEP says nothing,
+ * and stays out. Of two that write, the first is told of.
+ */
+static int check_written(const struct tl_graph *g, const struct tl_task_args *args, uint32_t at,
+                         struct tl_error *reterr)
+{
+    const struct tl_tensor_arg *w = &args->tensors[at];
+    const struct tl_map_view *written = &g->facts[at].view;
+
+    for (uint32_t i = 0; i < args->n_tensors && g->facts[at].tracked; i++) {
         const struct tl_tensor_arg *a = &args->tensors[i];
         const struct tl_map_view *view = &g->facts[i].view;
 
-        if (o->direction == TL_OUT) {
-            if (i < out && a->direction == TL_OUT && a->out == o->out)
-                return refuse_arg(g, reterr, TL_OUT, out, "and output %u are the same unallocated tensor", i);
-            continue;
-        }
-        if (!g->facts[i].tracked || (a->direction != TL_IN && a->direction != TL_INOUT) ||
-            a->tensor.buffer != o->tensor.buffer || a->tensor.owner != o->tensor.owner)
+        if (i == at || !g->facts[i].tracked || a->direction == TL_OUT || a->tensor.buffer != w->tensor.buffer ||
+            a->tensor.owner != w->tensor.owner)
             continue;
         if (tl__region_overlap(&view->region, &view->extent, &written->region, &written->extent) == TL_OVERLAP_SURE)
-            return refuse_arg(g, reterr, TL_OUT, out, "overlaps %s %u in the same buffer; add it once, as inout",
+            return refuse_arg(g, reterr, w->direction, at, "overlaps %s %u in the same buffer; add it once, as inout",
                               direction_name(a->direction), i);
     }
     return 0;
@@ -207,12 +216,20 @@ int tl__graph_validate(struct tl_graph *g, const struct tl_task_args *args, cons
 {
     int code = check_added(g, args, reterr);
 
+    for (unsigned k = 0; k < sizeof(subtasks->func) / sizeof(subtasks->func[0]) && code == 0; k++)
+        if (subtasks->func[k] < -1)
+            code = tl__graph_refuse(
+                g, reterr,
+                "func_id %d cannot be a kernel's: give one of the program's table, or -1 to leave a core out",
+                subtasks->func[k]);
     if (code == 0 && subtasks->func[0] < 0 && subtasks->func[1] < 0 && subtasks->func[2] < 0)
         code = tl__graph_refuse(g, reterr, "no kernel: give at least one func_id that is not -1");
     for (uint32_t i = 0; i < args->n_tensors && code == 0; i++)
         code = check_tensor(g, args, i, reterr);
     for (uint32_t i = 0; i < args->n_tensors && code == 0; i++)
-        if (args->tensors[i].direction == TL_OUT || args->tensors[i].direction == TL_OUT_EXISTING)
-            code = check_output(g, args, i, reterr);
+        if (args->tensors[i].direction == TL_OUT)
+            code = check_unallocated(g, args, i, reterr);
+        else if (args->tensors[i].direction == TL_INOUT || args->tensors[i].direction == TL_OUT_EXISTING)
+            code = check_written(g, args, i, reterr);
     return code;
 }

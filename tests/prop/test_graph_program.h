@@ -91,12 +91,14 @@ static uint32_t random_buf(void)
     }
 }
 
-static bool overlaps_own(const struct task *t, const struct arg *a)
+/* What a task writes no other of its arguments may have, unless that one says nothing of its access. */
+static bool shares_what_is_written(const struct task *t, const struct arg *a)
 {
     bool found = false;
 
     for (uint32_t i = 0; i < t->n_args; i++)
-        found |= t->args[i].buf == a->buf && meets(t->args[i].touched, a->touched);
+        found |= t->args[i].direction != TL_NO_DEP && (t->args[i].direction != TL_IN || a->direction != TL_IN) &&
+                 t->args[i].buf == a->buf && meets(t->args[i].touched, a->touched);
     return found;
 }
 
@@ -126,12 +128,8 @@ static void random_args(struct task *t, struct tl_task_args *args, struct tl_ten
         a->tensor = random_part(&w.bufs[a->buf]);
         fill_touched(a);
         a->direction = how < 5 ? TL_IN : how < 7 ? TL_INOUT : how < 9 ? TL_OUT_EXISTING : TL_NO_DEP;
-        if (a->direction != TL_NO_DEP && a->direction != TL_IN && overlaps_own(t, a))
-            a->direction = TL_INOUT;             /* an output must not overlap an input */
-        for (uint32_t i = 0; i < t->n_args; i++) /* nor an earlier output this input */
-            if ((a->direction == TL_IN || a->direction == TL_INOUT) && t->args[i].direction == TL_OUT_EXISTING &&
-                t->args[i].buf == a->buf && meets(t->args[i].touched, a->touched))
-                a->direction = TL_NO_DEP;
+        if (shares_what_is_written(t, a))
+            a->direction = TL_NO_DEP;
         if (a->direction == TL_IN)
             tl_add_input(args, &a->tensor);
         else if (a->direction == TL_INOUT)

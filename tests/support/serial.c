@@ -305,9 +305,11 @@ static void check_args(struct tl_orch *o, tl_task_id id, const struct tl_task_ar
         else if (a->tensor.buffer && !is_live(o, &a->tensor))
             fail(o, TL_EGRAPH, "lived in a scope that has ended", id, i);
         for (uint32_t j = 0; j < args->n_tensors && !o->run->error.code; j++) {
-            if (a->direction == TL_OUT_EXISTING && is_read(&args->tensors[j]) &&
-                overlap(&a->tensor, &args->tensors[j].tensor))
-                fail(o, TL_EGRAPH, "is an output that overlaps an input of the same task", id, i);
+            const struct tl_tensor_arg *b = &args->tensors[j];
+
+            if (i != j && a->direction != TL_OUT && is_written(a) && b->direction != TL_OUT &&
+                (is_read(b) || is_written(b)) && overlap(&a->tensor, &b->tensor))
+                fail(o, TL_EGRAPH, "is written and overlaps another argument of the same task", id, i);
         }
     }
     for (uint32_t i = 0; i < args->n_deps; i++) {

@@ -112,6 +112,16 @@ static void no_kernel(void **state)
     (void)state;
     assert_int_equal(tl__graph_plan(g, &args, &none, &plan, &err), TL_EGRAPH);
     assert_string_equal(err.msg, "task r0t0: no kernel: give at least one func_id that is not -1");
+    for (unsigned k = 0; k < 3; k++) {
+        struct tl_subtasks odd = {{1, 1, 1}};
+
+        odd.func[k] = k == 1 ? INT32_MIN : -2;
+        assert_int_equal(tl__graph_plan(g, &args, &odd, &plan, &err), TL_EGRAPH);
+        assert_string_equal(err.msg, k == 1 ? "task r0t0: func_id -2147483648 cannot be a kernel's: give one of the "
+                                              "program's table, or -1 to leave a core out"
+                                            : "task r0t0: func_id -2 cannot be a kernel's: give one of the program's "
+                                              "table, or -1 to leave a core out");
+    }
     tl__graph_destroy(g);
 }
 
@@ -291,7 +301,33 @@ static void outputs_and_inputs_of_one_task(void **state)
     tl_add_output(&args, &new_one);
     assert_string_equal(refusal(g, &args, TL_EGRAPH, &err),
                         "task r0t0: output 1 and output 0 are the same unallocated tensor");
-    /* Slices that do not touch are fine, and so is an inout beside an input. */
+    /* The same for two that are written, whatever the order, to the element. */
+    args = (struct tl_task_args)TL_TASK_ARGS_INIT;
+    tl_add_input(&args, &low);
+    tl_add_inout(&args, &high);
+    assert_string_equal(refusal(g, &args, TL_EGRAPH, &err),
+                        "task r0t0: inout 1 overlaps input 0 in the same buffer; add it once, as inout");
+    args = (struct tl_task_args)TL_TASK_ARGS_INIT;
+    tl_add_inout(&args, &high);
+    tl_add_input(&args, &low);
+    assert_string_equal(refusal(g, &args, TL_EGRAPH, &err),
+                        "task r0t0: inout 0 overlaps input 1 in the same buffer; add it once, as inout");
+    args = (struct tl_task_args)TL_TASK_ARGS_INIT;
+    tl_add_inout(&args, &low);
+    tl_add_inout(&args, &high);
+    assert_string_equal(refusal(g, &args, TL_EGRAPH, &err),
+                        "task r0t0: inout 0 overlaps inout 1 in the same buffer; add it once, as inout");
+    args = (struct tl_task_args)TL_TASK_ARGS_INIT;
+    tl_add_output(&args, &low);
+    tl_add_output(&args, &high);
+    assert_string_equal(refusal(g, &args, TL_EGRAPH, &err),
+                        "task r0t0: output 0 overlaps output 1 in the same buffer; add it once, as inout");
+    /* Slices that do not touch are fine, and so is one that says nothing of its access. */
+    low = part_of(&x, 0, 8);
+    args = (struct tl_task_args)TL_TASK_ARGS_INIT;
+    tl_add_inout(&args, &low);
+    tl_add_inout(&args, &high);
+    must_plan(g, &args);
     even.shape[0] = odd.shape[0] = 8;
     even.strides[0] = odd.strides[0] = 2;
     odd.start_offset = 1;
@@ -300,7 +336,7 @@ static void outputs_and_inputs_of_one_task(void **state)
     tl_add_output(&args, &odd);
     must_plan(g, &args);
     args = (struct tl_task_args)TL_TASK_ARGS_INIT;
-    tl_add_input(&args, &low);
+    tl_add_no_dep(&args, &low);
     tl_add_inout(&args, &x);
     must_plan(g, &args);
     tl__graph_destroy(g);

@@ -211,7 +211,7 @@ static void faults_are_refused(void **state)
     refused("no_function", NULL, TL_ELOAD, "empty has no function");
     refused("duplicate_func_id", NULL, TL_ELOAD, "first and second share func_id 3");
     refused("scalar_before_tensor", NULL, TL_ELOAD, "mixed_up has a scalar before a tensor");
-    refused("bad_overlap", NULL, TL_EGRAPH, "overlaps an input");
+    refused("bad_overlap", NULL, TL_EGRAPH, "overlaps another argument");
     refused("past_buffer", NULL, TL_EGRAPH, "reaches past its buffer");
     refused("bad_args", "unknown_kernel", TL_EGRAPH, "func_id 77");
     refused("bad_args", "wrong_core", TL_EGRAPH, "cube is for the other core type");
