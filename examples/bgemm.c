@@ -191,12 +191,12 @@ static void orchestrate(struct tl_orch *o, const struct tl_program_args *in)
 
 /* ---- Data ---- */
 
-static void fill(struct tl_data *d, float *values, const uint32_t shape[3])
+static void fill(struct tl_data *d, const char *name, float *values, const uint32_t shape[3])
 {
     const uint64_t n = (uint64_t)shape[0] * shape[1] * shape[2];
 
     for (uint64_t i = 0; values && i < n; i++)
-        values[i] = tl_data_random(d);
+        values[i] = tl_data_random_of(d, name);
 }
 
 static int prepare(struct tl_data *d)
@@ -212,8 +212,8 @@ static int prepare(struct tl_data *d)
 
     if (!a || !b || !c)
         return TL_ENOMEM;
-    fill(d, a, a_shape);
-    fill(d, b, b_shape);
+    fill(d, "a", a, a_shape);
+    fill(d, "b", b, b_shape);
     return 0;
 }
 

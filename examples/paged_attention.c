@@ -528,7 +528,7 @@ static bool declare_random(struct tl_data *d, const char *name, enum tl_dtype dt
     for (unsigned i = 0; i < rank; i++)
         n *= shape[i];
     for (uint64_t i = 0; data && i < n; i++)
-        save(data, i, dtype, tl_data_random(d));
+        save(data, i, dtype, tl_data_random_of(d, name));
     return data != NULL;
 }
 
@@ -539,7 +539,7 @@ static void fill_table(struct tl_data *d, const struct sizes *s, int32_t *table,
     const uint64_t blocks = (uint64_t)s->batch * s->max_blocks;
 
     for (uint64_t i = 0; i < blocks; i++) {
-        const uint64_t other = tl_data_random_u64(d) % (i + 1);
+        const uint64_t other = tl_data_random_u64_of(d, "block_table") % (i + 1);
 
         table[i] = table[other];
         table[other] = (int32_t)i;
@@ -547,7 +547,8 @@ static void fill_table(struct tl_data *d, const struct sizes *s, int32_t *table,
     for (uint32_t b = 0; b < s->batch; b++) {
         const bool longest = b == 0 || !tl_data_param(d, "vary");
 
-        lens[b] = (int32_t)(longest ? max_context : 1 + (int64_t)(tl_data_random_u64(d) % (uint64_t)max_context));
+        lens[b] = (int32_t)(longest ? max_context
+                                    : 1 + (int64_t)(tl_data_random_u64_of(d, "context_lens") % (uint64_t)max_context));
         for (uint32_t i = 0; i < s->max_blocks; i++) {
             if ((int64_t)i * s->block_size >= lens[b])
                 table[(uint64_t)b * s->max_blocks + i] = -1;

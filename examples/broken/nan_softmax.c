@@ -73,7 +73,7 @@ static int prepare(struct tl_data *d)
     if (!scores || !tl_data_tensor(d, "probs", TL_OUT, TL_FLOAT32, 2, shape))
         return TL_ENOMEM;
     for (uint32_t i = 0; i < ROWS * COLS; i++)
-        scores[i] = 2.0f * tl_data_random(d);
+        scores[i] = 2.0f * tl_data_random_of(d, "scores");
     scores[BAD_ROW * COLS + 5] = 150.0f; /* exp(89) is already too large for a float32 */
     return 0;
 }

@@ -84,7 +84,7 @@ static int prepare(struct tl_data *d)
         if (!in || !tl_data_tensor(d, out_names[dtype], TL_OUT, (enum tl_dtype)dtype, 1, &n))
             return TL_ENOMEM;
         for (size_t i = 0; i < bytes_of(d, dtype); i++)
-            in[i] = (uint8_t)(tl_data_random_u64(d) >> (dtype == TL_BOOL ? 63 : 56));
+            in[i] = (uint8_t)(tl_data_random_u64_of(d, in_names[dtype]) >> (dtype == TL_BOOL ? 63 : 56));
     }
     return 0;
 }

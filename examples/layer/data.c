@@ -35,7 +35,7 @@ static bool declare(struct tl_data *d, const char *name, enum tl_direction role,
     for (unsigned i = 0; i < rank; i++)
         n *= shape[i];
     for (uint64_t i = 0; values && i < n; i++)
-        values[i] = middle + reach * tl_data_random(d);
+        values[i] = middle + reach * tl_data_random_of(d, name);
     return values != NULL;
 }
 
@@ -69,7 +69,7 @@ static bool declare_paging(struct tl_data *d, const struct sizes *s)
     for (uint32_t b = 0; table && lens && b < s->batch; b++) {
         for (uint32_t i = 0; i < s->max_blocks; i++)
             table[b * s->max_blocks + i] = (int32_t)((s->max_blocks - 1 - i) * s->batch + b);
-        lens[b] = (int32_t)(b ? 1 + tl_data_random_u64(d) % s->max_context : s->max_context);
+        lens[b] = (int32_t)(b ? 1 + tl_data_random_u64_of(d, "context_lens") % s->max_context : s->max_context);
     }
     return table && lens;
 }

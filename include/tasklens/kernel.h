@@ -27,6 +27,8 @@ enum tl_direction {
     TL_SCALAR = 5,
 };
 
+struct tl_program;
+
 struct tl_kernel_args {
     const struct tl_tensor *tensors; /* n_tensors views, as submitted */
     void *const *data;       /* data[i]: first element of tensors[i] (start_offset applied); valid during the call */
@@ -37,6 +39,9 @@ struct tl_kernel_args {
     uint32_t core;                 /* core id on the chip */
     uint32_t n_counts;             /* tl_count's own, as the next */
     uint64_t *counts;
+    const struct tl_program *program; /* whose kernel this is: for tl_kernel_param */
+    const int64_t *params;            /* of this run, in the order of the program's table; n_params of them */
+    uint32_t n_params;
 };
 
 typedef void (*tl_kernel_fn)(const struct tl_kernel_args *args);

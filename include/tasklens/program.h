@@ -54,7 +54,13 @@ void *tl_data_tensor(struct tl_data *d, const char *name, enum tl_direction role
 /* golden() only: the inputs as they went in (after --arg), and where to write what an output should be. */
 const void *tl_data_input(const struct tl_data *d, const char *name);
 void *tl_data_expected(struct tl_data *d, const char *name);
-/* A generator that gives the same numbers everywhere (splitmix64): next value in [-1, 1). */
+/*
+ * Generators that give the same numbers everywhere (splitmix64), one a tensor: what a tensor gets depends on its name
+ * and on nothing else, so another tensor added to a program changes no data of these. The _of forms name the tensor;
+ * the others take the one that was declared last. A float is in [-1, 1).
+ */
+float tl_data_random_of(struct tl_data *d, const char *name);
+uint64_t tl_data_random_u64_of(struct tl_data *d, const char *name);
 float tl_data_random(struct tl_data *d);
 uint64_t tl_data_random_u64(struct tl_data *d);
 
@@ -91,6 +97,16 @@ struct tl_program {
     /* Writes what the outputs should be; 0 or a negative code. NULL: not known. */
     int (*golden)(struct tl_data *d) TL__ZERO;
 };
+
+/* A kernel's look at a parameter of its run; nothing of it is recorded. `name` must be in the program's table: another
+ * name ends the kernel by SIGILL, so that the run says which kernel asked. In a loop, ask once before it. */
+static inline int64_t tl_kernel_param(const struct tl_kernel_args *k, const char *name)
+{
+    for (uint32_t i = 0; i < k->n_params; i++)
+        if (__builtin_strcmp(k->program->params[i].name, name) == 0)
+            return k->params[i];
+    __builtin_trap();
+}
 
 #define TL_PROGRAM_API 1u
 #define TL_PROGRAM_SYMBOL "tasklens_program"

@@ -94,6 +94,9 @@ static void call_kernel(struct tl_core_role *core, struct tl_token *token)
         .block_num = p->block_num,
         .lane = core->kind == TL_KIND_AIV1,
         .core = core->id,
+        .program = d->program,
+        .params = tl__dev_ptr(&d->opts.memory, d->launch->params, d->program->n_params * sizeof(int64_t)),
+        .n_params = d->program->n_params,
     };
     const struct tl_current current = {d, core, kernel, slot, token->block}, *outer = tl__current;
 

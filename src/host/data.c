@@ -19,10 +19,11 @@ struct tl_data {
     const struct tl_program *program;
     enum phase phase;
     uint32_t n_tensors;
-    uint64_t random;       /* state of the generator */
+    uint64_t random;       /* state of the generator before any tensor is declared */
     struct tl_error error; /* first failure of a tl_data_* call */
     struct tl_host_tensor tensors[TL_MAX_PROGRAM_ARGS];
     char names[TL_MAX_PROGRAM_ARGS][64];
+    uint64_t streams[TL_MAX_PROGRAM_ARGS]; /* state of each tensor's generator */
     uint64_t bytes[TL_MAX_PROGRAM_ARGS];
     void *original[TL_MAX_PROGRAM_ARGS]; /* INOUT: as it went in */
     void *expected[TL_MAX_PROGRAM_ARGS];
@@ -112,6 +113,16 @@ TL_API int64_t tl_data_param(const struct tl_data *d, const char *name)
     return 0;
 }
 
+/* Where a tensor's generator begins: FNV-1a of its name, over the seed of all. */
+static uint64_t seed_of(const char *name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    return hash ^ RANDOM_SEED;
+}
+
 /* Null if prepare() may declare this; else what is wrong with it. */
 static const char *refuse(const struct tl_data *d, const char *name, enum tl_direction role, const struct tl_tensor *t,
                           unsigned rank)
@@ -155,6 +166,7 @@ TL_API void *tl_data_tensor(struct tl_data *d, const char *name, enum tl_directi
     slot = &d->tensors[d->n_tensors];
     (void)snprintf(d->names[d->n_tensors], sizeof(d->names[0]), "%s", name);
     slot->name = d->names[d->n_tensors];
+    d->streams[d->n_tensors] = seed_of(name);
     slot->data = memory;
     memcpy(slot->shape, t.shape, sizeof(slot->shape));
     slot->dtype = (uint8_t)dtype;
@@ -199,18 +211,45 @@ TL_API void *tl_data_expected(struct tl_data *d, const char *name)
 }
 
 /* Steele, Lea and Flood's splitmix64. */
-TL_API uint64_t tl_data_random_u64(struct tl_data *d)
+static uint64_t next_random(uint64_t *state)
 {
-    uint64_t z = d->random += UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
 
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
     return z ^ (z >> 31);
 }
 
+static float to_float(uint64_t bits)
+{
+    return (float)(bits >> 40) * 0x1p-23f - 1.0f; /* 24 bits, exact */
+}
+
+TL_API uint64_t tl_data_random_u64_of(struct tl_data *d, const char *name)
+{
+    int i = find(d, name);
+    char known[600];
+
+    if (i >= 0)
+        return next_random(&d->streams[i]);
+    list_tensors(d, -1, known, sizeof(known));
+    note_unknown(d, "numbers for tensor", name, known);
+    return 0;
+}
+
+TL_API float tl_data_random_of(struct tl_data *d, const char *name)
+{
+    return to_float(tl_data_random_u64_of(d, name));
+}
+
+TL_API uint64_t tl_data_random_u64(struct tl_data *d)
+{
+    return next_random(d->n_tensors > 0 ? &d->streams[d->n_tensors - 1] : &d->random);
+}
+
 TL_API float tl_data_random(struct tl_data *d)
 {
-    return (float)(tl_data_random_u64(d) >> 40) * 0x1p-23f - 1.0f; /* 24 bits, exact */
+    return to_float(tl_data_random_u64(d));
 }
 
 /* ---- What the run calls ---- */

@@ -242,7 +242,10 @@ static void call(struct tl_orch *o, const struct serial_task *task, int32_t func
                                         .n_scalars = task->args->n_scalars,
                                         .block_idx = block,
                                         .block_num = task->block_num,
-                                        .lane = lane};
+                                        .lane = lane,
+                                        .program = o->program,
+                                        .params = o->run->params,
+                                        .n_params = o->program->n_params};
 
     if (func_id == NO_FUNC)
         return;

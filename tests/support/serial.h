@@ -17,6 +17,7 @@
 
 /* A program's tensor. The run's, until serial_free(). */
 struct serial_tensor {
+    uint64_t random_state; /* of the tensor's own numbers */
     const char *name;
     enum tl_direction role;
     struct tl_tensor tensor; /* as the orchestration sees it */

@@ -19,6 +19,16 @@ uint64_t serial__random(uint64_t *state)
     return z ^ z >> 31;
 }
 
+/* FNV-1a of a tensor's name, over the seed of all. */
+static uint64_t seed_of(const char *name)
+{
+    uint64_t hash = 14695981039346656037u;
+
+    while (*name)
+        hash = (hash ^ (uint8_t)*name++) * 1099511628211u;
+    return hash ^ RANDOM_SEED;
+}
+
 /* ---- Loading ---- */
 
 static int check_kernels(const struct tl_program *p, struct tl_error *reterr)
@@ -138,7 +148,8 @@ TL_API void *tl_data_tensor(struct tl_data *d, const char *name, enum tl_directi
         serial__fail(&run->error, TL_EINVAL, "tensor %s: declared after prepare(), or one too many", name);
         return NULL;
     }
-    *t = (struct serial_tensor){.name = name, .role = role, .tensor = tl_tensor_make(dtype, rank, shape)};
+    *t = (struct serial_tensor){
+        .random_state = seed_of(name), .name = name, .role = role, .tensor = tl_tensor_make(dtype, rank, shape)};
     if (tl_tensor_check(&t->tensor)) {
         serial__fail(&run->error, TL_EINVAL, "tensor %s has no valid shape", name);
         return NULL;
@@ -178,13 +189,27 @@ TL_API void *tl_data_expected(struct tl_data *d, const char *name)
 
 TL_API uint64_t tl_data_random_u64(struct tl_data *d)
 {
-    return serial__random(&d->random_state);
+    struct serial_run *run = d->run;
+
+    return serial__random(run->n_tensors > 0 ? &run->tensors[run->n_tensors - 1].random_state : &d->random_state);
+}
+
+TL_API uint64_t tl_data_random_u64_of(struct tl_data *d, const char *name)
+{
+    struct serial_tensor *t = find(d, name);
+
+    return t ? serial__random(&t->random_state) : 0;
+}
+
+TL_API float tl_data_random_of(struct tl_data *d, const char *name)
+{
+    return (float)(tl_data_random_u64_of(d, name) >> 40) * 0x1p-23f - 1.0f;
 }
 
 /* The top 24 bits: each is a float exactly. */
 TL_API float tl_data_random(struct tl_data *d)
 {
-    return (float)(serial__random(&d->random_state) >> 40) * 0x1p-23f - 1.0f;
+    return (float)(tl_data_random_u64(d) >> 40) * 0x1p-23f - 1.0f;
 }
 
 /* ---- The run ---- */

@@ -278,6 +278,56 @@ static void random_numbers_are_the_same_everywhere(void **state)
     tl__data_destroy(b);
 }
 
+static int asks_for_numbers_of_nothing(struct tl_data *d)
+{
+    (void)tl_data_random_of(d, "z");
+    return 0;
+}
+
+static uint32_t one_more;
+
+static int declare_some(struct tl_data *d)
+{
+    const uint32_t n = 4;
+
+    if (one_more)
+        assert_non_null(tl_data_tensor(d, "more", TL_IN, TL_FLOAT32, 1, &n));
+    assert_non_null(tl_data_tensor(d, "x", TL_IN, TL_FLOAT32, 1, &n));
+    assert_non_null(tl_data_tensor(d, "y", TL_IN, TL_FLOAT32, 1, &n));
+    return 0;
+}
+
+/* Another tensor before it, or numbers drawn for another between, change nothing. */
+static void a_tensor_has_numbers_of_its_own(void **state)
+{
+    float x[4], y[4];
+
+    (void)state;
+    prepare_step = declare_some;
+    for (one_more = 0; one_more < 2; one_more++) {
+        struct tl_data *d = make();
+        struct tl_error err;
+
+        assert_int_equal(tl__data_prepare(d, NULL), 0);
+        for (unsigned i = 0; i < 4; i++) {
+            float vx = tl_data_random_of(d, "x"), vy = tl_data_random(d); /* y was declared last */
+
+            if (one_more) {
+                (void)tl_data_random_u64_of(d, "more");
+                assert_true(vx == x[i] && vy == y[i]);
+            }
+            x[i] = vx;
+            y[i] = vy;
+        }
+        assert_true(x[0] != y[0] && x[1] != y[1]);
+        prepare_step = asks_for_numbers_of_nothing;
+        assert_int_equal(tl__data_prepare(d, &err), TL_ENOENT);
+        assert_non_null(strstr(err.msg, "asked for numbers for tensor \"z\"; it has"));
+        prepare_step = declare_some;
+        tl__data_destroy(d);
+    }
+}
+
 static void arguments_that_do_not_fit_are_refused(void **state)
 {
     struct tl_data *d = make();
@@ -302,6 +352,7 @@ int main(void)
         cmocka_unit_test(golden_may_expect_of_outputs_only),
         cmocka_unit_test(a_golden_that_returns_one_has_failed),
         cmocka_unit_test(random_numbers_are_the_same_everywhere),
+        cmocka_unit_test(a_tensor_has_numbers_of_its_own),
         cmocka_unit_test(arguments_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
