@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/leftovers.h"
+#include "base/log.h"
 #include "host/loader.h"
 #include "sim/chip.h"
 
@@ -24,6 +25,7 @@ extern char **environ;
 #define TEMPORARY "tasklens-compile-"
 #define ATTEMPTS 16
 #define SUFFIX ".so"
+#define FLAGS_MAX 64 /* words of one variable */
 
 /* The headers: $TASKLENS_INCLUDE, an installation's, or this source tree's. Without any the compiler's own places. */
 static void include_flag(char *flag, size_t size)
@@ -44,28 +46,106 @@ static void include_flag(char *flag, size_t size)
 /* The directory of what this process compiled, and the object in it: a signal that is handled removes them. */
 static int listed[2] = {-1, -1};
 
-/* Runs the compiler. Its exit code, or -1 with errno. */
-static int run_compiler(const char *compiler, const char *source, const char *object)
+static bool ends_with(const char *text, const char *end)
 {
-    char include[4200];
-    char *const argv[] = {(char *)compiler,
-                          (char *)"-std=gnu17",
-                          (char *)"-O2",
-                          (char *)"-g",
-                          (char *)"-fPIC",
-                          (char *)"-shared",
-                          (char *)"-fno-math-errno",
-                          include,
-                          (char *)"-o",
-                          (char *)object,
-                          (char *)source,
-                          (char *)"-lm",
-                          NULL};
+    size_t n = strlen(text), m = strlen(end);
+
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+static bool is_cxx(const char *path)
+{
+    return ends_with(path, ".cc") || ends_with(path, ".cpp") || ends_with(path, ".cxx");
+}
+
+bool tl__compile_takes(const char *path)
+{
+    return ends_with(path, ".c") || is_cxx(path);
+}
+
+/* A command line in the making. */
+struct line {
+    const char *words[TL_COMPILE_MAX_SOURCES * 3 + 2 * FLAGS_MAX + 16];
+    size_t count;
+    char flags[2][4096], include[4200]; /* what words point into */
+};
+
+static void add(struct line *l, const char *word)
+{
+    if (l->count < sizeof(l->words) / sizeof(l->words[0]) - 1)
+        l->words[l->count++] = word;
+}
+
+/* The words of an environment variable, by white space, as make takes them apart. 0, or TL_ERANGE. */
+static int add_flags(struct line *l, const char *variable, char *text, size_t size, struct tl_error *reterr)
+{
+    const char *value = getenv(variable);
+    char *word, *rest = NULL;
+    size_t count = 0;
+
+    if (value == NULL)
+        return 0;
+    if ((size_t)snprintf(text, size, "%s", value) >= size)
+        return tl__fail(reterr, TL_ERANGE, "%s has %zu bytes; at most %zu can be taken", variable, strlen(value),
+                        size - 1);
+    for (word = strtok_r(text, " \t\n", &rest); word != NULL; word = strtok_r(NULL, " \t\n", &rest)) {
+        if (++count > FLAGS_MAX)
+            return tl__fail(reterr, TL_ERANGE, "%s has more than %d words", variable, FLAGS_MAX);
+        add(l, word);
+    }
+    return 0;
+}
+
+/* The whole command line. One C++ file makes it the C++ compiler's, which is told of the C files that they are C. */
+static int make_line(struct line *l, const struct tl_compile_opts *opts, const char *object, struct tl_error *reterr)
+{
+    bool cxx = false;
+    const char *compiler;
+    int rc;
+
+    for (size_t i = 0; i < opts->count; i++)
+        cxx = cxx || is_cxx(opts->sources[i]);
+    compiler = getenv(cxx ? "CXX" : "CC");
+    add(l, compiler != NULL && compiler[0] != '\0' ? compiler : cxx ? "c++" : "cc");
+    if (!cxx)
+        add(l, "-std=gnu17");
+    add(l, opts->debug ? "-O0" : "-O2");
+    add(l, "-g");
+    if (opts->debug)
+        add(l, "-fno-omit-frame-pointer");
+    add(l, "-fPIC");
+    add(l, "-shared");
+    add(l, "-fno-math-errno");
+    include_flag(l->include, sizeof(l->include));
+    add(l, l->include);
+    rc = add_flags(l, cxx ? "CXXFLAGS" : "CFLAGS", l->flags[0], sizeof(l->flags[0]), reterr); /* after ours: they win */
+    add(l, "-o");
+    add(l, object);
+    for (size_t i = 0; i < opts->count; i++) {
+        if (cxx) {
+            add(l, "-x");
+            add(l, is_cxx(opts->sources[i]) ? "c++" : "c");
+        }
+        add(l, opts->sources[i]);
+    }
+    if (cxx) {
+        add(l, "-x");
+        add(l, "none");
+    }
+    if (rc == 0)
+        rc = add_flags(l, "LDFLAGS", l->flags[1], sizeof(l->flags[1]), reterr);
+    add(l, "-lm");
+    l->words[l->count] = NULL;
+    return rc;
+}
+
+/* Runs the compiler. Its exit code, or -1 with errno. */
+static int run_compiler(const struct line *l)
+{
     int err, status;
     pid_t pid;
 
-    include_flag(include, sizeof(include));
-    err = posix_spawnp(&pid, compiler, NULL, NULL, argv, environ);
+    err = posix_spawnp(&pid, l->words[0], NULL, NULL, (char *const *)(uintptr_t)l->words, environ);
     if (err != 0) {
         errno = err;
         return -1;
@@ -74,6 +154,17 @@ static int run_compiler(const char *compiler, const char *source, const char *ob
         if (errno != EINTR)
             return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Says the line as it is run. */
+static void show_line(const struct line *l)
+{
+    char text[900];
+    size_t used = 0;
+
+    for (size_t i = 0; i < l->count && used < sizeof(text); i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i > 0 ? " " : "", l->words[i]);
+    tl_log_info("%s%s", text, used >= sizeof(text) ? " ..." : "");
 }
 
 /* ---- The directory of a compiled program. Who uses it holds a lock on it, which dies with the process ---- */
@@ -170,15 +261,46 @@ static int check_object(const char *source, const char *path, struct tl_error *r
 
 int tl__compile(const char *source, char *ret_path, size_t size, int *ret_lock, struct tl_error *reterr)
 {
-    const char *compiler = getenv("CC"), *tmp = getenv("TMPDIR");
+    const struct tl_compile_opts opts = {.sources = &source, .count = 1};
+
+    return tl__compile_files(&opts, ret_path, size, ret_lock, reterr);
+}
+
+/* Compiles into ret_path, whose directory is there. */
+static int compile_into(const struct tl_compile_opts *opts, const char *object, struct tl_error *reterr)
+{
+    const char *source = opts->sources[0];
+    struct line line = {.count = 0};
+    int rc = make_line(&line, opts, object, reterr);
+
+    if (rc != 0)
+        return rc;
+    if (opts->verbose)
+        show_line(&line);
+    rc = run_compiler(&line);
+    if (rc == 0)
+        return check_object(source, object, reterr);
+    if (rc < 0)
+        return tl__fail(reterr, TL_ELOAD, "%s: cannot start the compiler \"%s\" (%s); %s can name another", source,
+                        line.words[0], strerror(errno), strcmp(line.words[1], "-std=gnu17") == 0 ? "CC" : "CXX");
+    return tl__fail(reterr, TL_ELOAD, "%s%s does not compile: %s ended with code %d; -v shows the command", source,
+                    opts->count > 1 ? " with the files after it" : "", line.words[0], rc);
+}
+
+int tl__compile_files(const struct tl_compile_opts *opts, char *ret_path, size_t size, int *ret_lock,
+                      struct tl_error *reterr)
+{
+    const char *tmp = getenv("TMPDIR");
     char dir[4000];
     struct stat st;
-    int rc, err;
+    int rc;
 
-    if (stat(source, &st) != 0)
-        return tl__fail(reterr, tl__code_of_errno(errno), "%s: %s", source, strerror(errno));
-    if (compiler == NULL || compiler[0] == '\0')
-        compiler = "cc";
+    if (opts->count == 0 || opts->count > TL_COMPILE_MAX_SOURCES)
+        return tl__fail(reterr, TL_ERANGE, "a program is compiled of 1 to %d files, not %zu", TL_COMPILE_MAX_SOURCES,
+                        opts->count);
+    for (size_t i = 0; i < opts->count; i++)
+        if (stat(opts->sources[i], &st) != 0)
+            return tl__fail(reterr, tl__code_of_errno(errno), "%s: %s", opts->sources[i], strerror(errno));
     if (tmp == NULL || tmp[0] == '\0')
         tmp = "/tmp";
     remove_stale(tmp);
@@ -193,19 +315,10 @@ int tl__compile(const char *source, char *ret_path, size_t size, int *ret_lock, 
     }
     listed[0] = tl__leftover_add(dir);
     listed[1] = tl__leftover_add(ret_path);
-    rc = run_compiler(compiler, source, ret_path);
-    err = errno;
-    if (rc == 0) {
-        rc = check_object(source, ret_path, reterr);
-        if (rc != 0)
-            tl__compile_discard(ret_path, *ret_lock);
-        return rc;
-    }
-    tl__compile_discard(ret_path, *ret_lock);
-    if (rc < 0)
-        return tl__fail(reterr, TL_ELOAD, "%s: cannot start the compiler \"%s\" (%s); CC can name another", source,
-                        compiler, strerror(err));
-    return tl__fail(reterr, TL_ELOAD, "%s does not compile: %s ended with code %d", source, compiler, rc);
+    rc = compile_into(opts, ret_path, reterr);
+    if (rc != 0)
+        tl__compile_discard(ret_path, *ret_lock);
+    return rc;
 }
 
 void tl__compile_discard(const char *path, int lock)

@@ -3,10 +3,26 @@
 #ifndef TL_HOST_COMPILE_H
 #define TL_HOST_COMPILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <tasklens/error.h>
 
+#define TL_COMPILE_MAX_SOURCES 32
+
+struct tl_compile_opts {
+    const char *const *sources; /* C (.c) and C++ (.cc, .cpp, .cxx) files; one C++ file makes the compiler C++'s */
+    size_t count;
+    bool debug;   /* -O0 and frame pointers; else -O2. -g in both */
+    bool verbose; /* the command line goes to the log */
+};
+
+/* Whether a file of this name is source that can be compiled. */
+bool tl__compile_takes(const char *path);
+/* As tl__compile, of several files. $CC with $CFLAGS, or $CXX with $CXXFLAGS, and $LDFLAGS in both; TL_ERANGE: too
+ * many. */
+int tl__compile_files(const struct tl_compile_opts *opts, char *ret_path, size_t size, int *ret_lock,
+                      struct tl_error *reterr);
 /*
  * Compiles `source` (one C file) with $CC, else cc, against the headers that belong to this program, into a shared
  * object in a directory of its own below $TMPDIR or /tmp. *ret_path: the object, *ret_lock: a descriptor that says that

@@ -72,11 +72,13 @@ static int find_program(struct tl_run_session *s)
     struct tl_error err;
     int rc = 0;
 
-    if (ends_with(program, ".c")) {
-        rc = tl__compile(program, s->path, sizeof(s->path), &s->compile_lock, &err);
+    if (tl__compile_takes(program)) {
+        rc = tl__compile_files(&s->o.compile, s->path, sizeof(s->path), &s->compile_lock, &err);
         s->compiled = rc == 0;
     } else if (is_other_file(program)) {
-        return tl__cmd_fail(COMMAND, "%s is neither C (NAME.c) nor a shared object made of it (NAME.so)", program);
+        return tl__cmd_fail(
+            COMMAND, "%s is neither C (NAME.c) or C++ (NAME.cc, .cpp, .cxx) nor a shared object made of it (NAME.so)",
+            program);
     } else if (strchr(program, '/') != NULL || ends_with(program, ".so")) {
         if ((size_t)snprintf(s->path, sizeof(s->path), "%s", program) >= sizeof(s->path))
             return tl__cmd_fail(COMMAND, "the path of the program is too long");

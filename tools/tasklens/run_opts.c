@@ -258,6 +258,22 @@ static int interpret(struct raw *raw)
     return TL_OPTS_GO_ON;
 }
 
+/* Several words are one program's source files. */
+static int take_sources(struct tl_run_options *o, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (n > 1 && !tl__compile_takes(words[i]))
+            return tl__cmd_fail(
+                COMMAND, "several programs, or a program of several files? \"%s\" is no C or C++ source", words[i]);
+        o->sources[i] = words[i];
+    }
+    if (!tl__compile_takes(words[0]) && o->compile.debug)
+        return tl__cmd_fail(COMMAND, "--debug says how to compile, and %s is compiled already", words[0]);
+    o->compile.sources = o->sources;
+    o->compile.count = n;
+    return 0;
+}
+
 /* size: one flat table */
 int tl__run_options(int argc, char **argv, struct tl_run_options *o)
 {
@@ -295,6 +311,8 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
          .max = INT32_MAX, .bare = 2},
         {0, "enable-scope-stats", TL_OPT_FLAG, &raw.scope_stats, NULL,
          "record how full the rings were at each scope's ends", .hidden = false},
+        {0, "debug", TL_OPT_FLAG, &o->compile.debug, NULL, "compile without optimization", .hidden = false},
+        {'v', "verbose", TL_OPT_FLAG, &o->compile.verbose, NULL, "show the line that compiles", .hidden = false},
         {0, "out", TL_OPT_TEXT, &o->out, "DIR", "directory of the recording; else outputs/PROGRAM_CASE_TIME",
          .hidden = false},
         {0, "device-mode", TL_OPT_CHOICE, &raw.mode, "MODE", "process (default), or thread for debuggers",
@@ -329,16 +347,18 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
     };
     const struct tl_opts opts = {
         .command = COMMAND,
-        .synopsis = "PROGRAM [OPTION]...",
-        .about = "Runs a program's task graph on a simulated chip and checks its results.\n"
-                 "PROGRAM is a shared object, a C file (compiled on the spot), or the name of a bundled example.",
+        .synopsis = "PROGRAM [FILE]... [OPTION]...",
+        .about =
+            "Runs a program's task graph on a simulated chip and checks its results.\n"
+            "PROGRAM is a shared object, a C or C++ file, with more FILEs of it (compiled on the spot, with CFLAGS\n"
+            "or CXXFLAGS and LDFLAGS of the environment), or the name of a bundled example.",
         .after = "Exit codes: 0 good; 1 results differ from the golden; 2 bad usage or input; 3 the device failed;\n"
                  "4 the recording is incomplete.",
         .table = table,
         .count = sizeof(table) / sizeof(table[0]),
-        .max_words = 1,
+        .max_words = TL_COMPILE_MAX_SOURCES,
     };
-    const char *words[1];
+    const char *words[TL_COMPILE_MAX_SOURCES];
     size_t n = 0;
     int rc;
 
@@ -352,5 +372,5 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
     if (n == 0)
         return tl__cmd_fail(COMMAND, "which program? `tasklens run vector_add` is a start");
     o->program = words[0];
-    return interpret(&raw);
+    return take_sources(o, words, n) == 0 ? interpret(&raw) : TL_EXIT_USAGE;
 }

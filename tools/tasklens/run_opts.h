@@ -3,6 +3,7 @@
 #ifndef TL_TOOLS_RUN_OPTS_H
 #define TL_TOOLS_RUN_OPTS_H
 
+#include "host/compile.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,6 +15,8 @@
 
 struct tl_run_options {
     const char *program, *case_name, *out;
+    const char *sources[TL_COMPILE_MAX_SOURCES]; /* of a program that is compiled on the spot */
+    struct tl_compile_opts compile;
     int64_t rounds;
     bool rounds_given;
     int64_t chips;   /* --chips; 0: not given */
