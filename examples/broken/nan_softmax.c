@@ -8,6 +8,7 @@
  */
 #include <math.h>
 
+#include <tasklens/helpers.h>
 #include <tasklens/program.h>
 
 enum { FUNC_EXPONENTIATE, FUNC_NORMALIZE };
@@ -37,19 +38,13 @@ static const struct tl_kernel kernels[] = {
 
 static void submit_row(struct tl_orch *o, const struct tl_program_args *in, uint32_t row)
 {
-    const uint32_t at[] = {row, 0}, shape[] = {1, COLS}, one = 1;
-    struct tl_tensor exps = tl_tensor_make(TL_FLOAT32, 2, shape), sum = tl_tensor_make(TL_FLOAT32, 1, &one);
-    struct tl_tensor scores, probs;
-    struct tl_task_args first = TL_TASK_ARGS_INIT, second = TL_TASK_ARGS_INIT;
+    struct tl_tensor exps = tl_matrix(TL_FLOAT32, 1, COLS), sum = tl_vector(TL_FLOAT32, 1);
+    struct tl_tensor scores = tl_slice(o, &in->tensors[0], 0, row, 1), probs = tl_slice(o, &in->tensors[1], 0, row, 1);
+    const struct tl_tensor *inputs[] = {&scores};
+    struct tl_tensor *outputs[] = {&exps, &sum};
+    struct tl_task_args second = TL_TASK_ARGS_INIT;
 
-    if (tl_view(&in->tensors[0], at, shape, &scores) || tl_view(&in->tensors[1], at, shape, &probs)) {
-        tl_orch_fail(o, "nan_softmax: no such row");
-        return;
-    }
-    tl_add_input(&first, &scores);
-    tl_add_output(&first, &exps);
-    tl_add_output(&first, &sum);
-    tl_submit_aiv(o, FUNC_EXPONENTIATE, &first);
+    tl_submit_io(o, TL_AIV, FUNC_EXPONENTIATE, inputs, TL_COUNT(inputs), outputs, TL_COUNT(outputs));
     tl_add_input(&second, &exps);
     tl_add_input(&second, &sum);
     tl_add_output(&second, &probs);
