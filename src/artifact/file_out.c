@@ -17,6 +17,7 @@
 /* Write-back is started this often, so that the sync at the end has little left to wait for. */
 #define WINDOW_BYTES ((uint64_t)16 << 20)
 #define TEMP_TRIES 100u
+#define PATH_BYTES sizeof(((struct tl_out *)NULL)->path)
 
 static int write_out(void *ctx, const void *data, size_t bytes)
 {
@@ -36,9 +37,59 @@ static int write_out(void *ctx, const void *data, size_t bytes)
     return 0;
 }
 
+/* The directory that a path names a file in. */
+static void dir_of(const char *path, char dir[PATH_BYTES])
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash == NULL ? 0 : (size_t)(slash - path);
+
+    if (n == 0) { /* "." or "/" */
+        dir[0] = slash == NULL ? '.' : '/';
+        n = 1;
+    } else {
+        memcpy(dir, path, n);
+    }
+    dir[n] = 0;
+}
+
+/* A file without a name: whatever ends this process, nothing is left of it. False where the file system has none, or
+ * where it could not be given a name. */
+static bool open_unnamed(struct tl_out *out)
+{
+    char dir[PATH_BYTES];
+
+    dir_of(out->path, dir);
+    if (access("/proc/self/fd", X_OK) != 0)
+        return false;
+    out->fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    out->unnamed = out->fd >= 0;
+    return out->unnamed;
+}
+
+/* The name for the moment before the rename. */
+static int give_name(struct tl_out *out)
+{
+    char self[40];
+
+    (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", out->fd);
+    for (unsigned i = 0; i < TEMP_TRIES; i++) {
+        (void)snprintf(out->temp, sizeof(out->temp), "%s.%08" PRIx32 ".tmp", out->path, arc4random());
+        out->leftover = tl__leftover_add(out->temp);
+        if (linkat(AT_FDCWD, self, AT_FDCWD, out->temp, AT_SYMLINK_FOLLOW) == 0)
+            return 0;
+        tl__leftover_remove(out->leftover);
+        out->leftover = -1;
+        if (errno != EEXIST)
+            break;
+    }
+    return tl__code_of_errno(errno);
+}
+
 /* A name that nobody else has: two writers of one file do not share it, and no link that stands there is followed. */
 static int open_exclusively(struct tl_out *out)
 {
+    if (open_unnamed(out))
+        return out->fd;
     for (unsigned i = 0; i < TEMP_TRIES; i++) {
         (void)snprintf(out->temp, sizeof(out->temp), "%s.%08" PRIx32 ".tmp", out->path, arc4random());
         out->leftover = tl__leftover_add(out->temp); /* before it is there: a signal may come right after */
@@ -76,6 +127,7 @@ static int open_temp(struct tl_out *out, bool direct, struct tl_error *reterr)
     out->error = 0;
     out->direct = direct;
     out->leftover = -1;
+    out->unnamed = false;
     if ((direct ? open_stream(out) : open_exclusively(out)) < 0) {
         int err = errno;
 
@@ -122,7 +174,7 @@ void tl__out_abort(struct tl_out *out)
     out->json.error = out->json.error != 0 ? out->json.error : TL_EINVAL;
     (void)tl__json_finish(&out->json);
     end(out);
-    if (!out->direct)
+    if (!out->direct && !out->unnamed)
         (void)unlink(out->temp);
     tl__leftover_remove(out->leftover);
 }
@@ -130,14 +182,11 @@ void tl__out_abort(struct tl_out *out)
 /* A name is on the disk only after its directory is. Some file systems cannot sync one; the rename stands anyway. */
 static void sync_dir(const char *path)
 {
-    char dir[sizeof(((struct tl_out *)NULL)->path)];
-    const char *slash = strrchr(path, '/');
-    size_t n = slash == NULL ? 0 : (size_t)(slash - path);
+    char dir[PATH_BYTES];
     int fd;
 
-    memcpy(dir, path, n);
-    dir[n] = 0;
-    fd = open(slash == NULL ? "." : n == 0 ? "/" : dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    dir_of(path, dir);
+    fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return;
     (void)tl__sync(fd);
@@ -152,10 +201,14 @@ int tl__out_commit(struct tl_out *out, struct tl_error *reterr)
         code = out->error;
     if (code == 0 && !out->direct)
         code = tl__sync(out->fd);
+    if (code == 0 && out->unnamed) {
+        code = give_name(out);
+        out->unnamed = code != 0;
+    }
     end(out);
     if (code == 0 && !out->direct && rename(out->temp, out->path) != 0)
         code = tl__code_of_errno(errno);
-    if (code != 0 && !out->direct)
+    if (code != 0 && !out->direct && !out->unnamed)
         (void)unlink(out->temp);
     tl__leftover_remove(out->leftover);
     if (code != 0)

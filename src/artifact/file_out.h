@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that appears whole or not at all: bytes go into a temporary file beside the target (NAME.XXXXXXXX.tmp, which
- * nobody else has), which is synced and renamed at the commit; a handled signal removes it (base/leftovers.h). JSON
- * goes through `json`; other bytes through tl__out_bytes. The first error sticks and is reported by the commit. One
- * thread per object.
+ * A file that appears whole or not at all: bytes go into a temporary file beside the target, which is synced and renamed
+ * at the commit. It has a name (NAME.XXXXXXXX.tmp, which nobody else has) only just before the rename, so that nothing is
+ * left of it however the process ends; where the file system cannot do that, from the start, and a handled signal
+ * removes it (base/leftovers.h). JSON goes through `json`; other bytes through tl__out_bytes. The first error sticks and
+ * is reported by the commit. One thread per object.
  */
 #ifndef TL_ARTIFACT_FILE_OUT_H
 #define TL_ARTIFACT_FILE_OUT_H
@@ -16,6 +17,7 @@ struct tl_out {
     struct tl_json json;
     uint64_t written; /* bytes in the file */
     bool direct;      /* no temporary file */
+    bool unnamed;     /* the temporary file has no name yet */
     int fd, error, leftover;
     char path[1024], temp[1048];
 };
