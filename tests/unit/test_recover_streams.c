@@ -53,6 +53,14 @@ static void read_swimlane(const char *dir, struct tl_swimlane *s)
         fail_msg("%s", err.msg);
 }
 
+/* Bytes of a row up to its last member: what follows is padding, which holds anything. */
+#define NAMED(type, last) (offsetof(type, last) + sizeof(((type *)NULL)->last))
+
+static bool same_core(const struct tl_swim_core *a, const struct tl_swim_core *b)
+{
+    return memcmp(a, b, NAMED(struct tl_swim_core, run_epoch)) == 0;
+}
+
 /* All but the clocks, which the journal does not have. */
 static void same_swimlane(const char *one, const char *two)
 {
@@ -70,10 +78,14 @@ static void same_swimlane(const char *one, const char *two)
     assert_int_equal(a.n_orchs, b.n_orchs);
     assert_memory_equal(a.core_types, b.core_types, a.num_cores);
     assert_memory_equal(a.core_to_thread, b.core_to_thread, a.num_cores * sizeof(*a.core_to_thread));
-    assert_memory_equal(a.cores, b.cores, a.n_cores * sizeof(*a.cores));
-    assert_memory_equal(a.aicpus, b.aicpus, a.n_aicpus * sizeof(*a.aicpus));
-    assert_memory_equal(a.phases, b.phases, a.n_phases * sizeof(*a.phases));
-    assert_memory_equal(a.orchs, b.orchs, a.n_orchs * sizeof(*a.orchs));
+    for (uint64_t i = 0; i < a.n_cores; i++)
+        assert_true(same_core(&a.cores[i], &b.cores[i]));
+    for (uint64_t i = 0; i < a.n_aicpus; i++)
+        assert_memory_equal(&a.aicpus[i], &b.aicpus[i], NAMED(struct tl_swim_aicpu, run_epoch));
+    for (uint64_t i = 0; i < a.n_phases; i++)
+        assert_memory_equal(&a.phases[i], &b.phases[i], NAMED(struct tl_swim_phase, other));
+    for (uint64_t i = 0; i < a.n_orchs; i++)
+        assert_memory_equal(&a.orchs[i], &b.orchs[i], NAMED(struct tl_swim_orch, run_epoch));
     tl__swimlane_fini(&a);
     tl__swimlane_fini(&b);
 }
@@ -154,7 +166,7 @@ static void a_journal_that_was_cut(void **state)
     read_swimlane(killed, &some);
     assert_true(some.n_cores + some.n_phases + some.n_orchs < all.n_cores + all.n_phases + all.n_orchs);
     for (uint64_t i = 0, k = 0; i < some.n_cores; i++, k++) { /* each of them is one of the whole's */
-        while (k < all.n_cores && memcmp(&all.cores[k], &some.cores[i], sizeof(all.cores[0])) != 0)
+        while (k < all.n_cores && !same_core(&all.cores[k], &some.cores[i]))
             k++;
         assert_true(k < all.n_cores);
     }
