@@ -13,7 +13,7 @@
  *   TL_FAIL_COUNT  a file of 8 bytes, mapped by all processes of the run: calls so far
  *
  * Only what the program and its libraries call by these names is seen, not what libc does within itself. Writes and
- * syncs count for files that have a name: a disk is full, a pipe or a memfd is not.
+ * syncs count for files of a disk, with a name or without one yet: a disk is full, a pipe or a memfd is not.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -107,25 +107,34 @@ static bool fails(enum kind kind)
     return true;
 }
 
-static bool has_name(int fd)
+/* A memory file of the process: the chip's. A file of a disk may be without a name, too, until it is whole. */
+static bool is_memory(int fd, const struct stat *st)
+{
+    char self[40], path[16] = "";
+
+    if (!S_ISREG(st->st_mode) || st->st_nlink != 0)
+        return false;
+    (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+    return syscall(SYS_readlinkat, AT_FDCWD, self, path, sizeof(path) - 1) > 0 && strncmp(path, "/memfd:", 7) == 0;
+}
+
+static bool is_file(int fd)
 {
     struct stat st;
 
-    return syscall(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 0;
+    return syscall(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode) && !is_memory(fd, &st);
 }
 
 static bool fails_on(enum kind kind, int fd)
 {
-    return kind == failing && has_name(fd) && fails(kind);
+    return kind == failing && is_file(fd) && fails(kind);
 }
 
-/* A memory file of the process: the chip's. */
 static bool fails_on_memory(int fd)
 {
     struct stat st;
 
-    return failing == KIND_MEM && syscall(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 &&
-           fails(KIND_MEM);
+    return failing == KIND_MEM && syscall(SYS_fstat, fd, &st) == 0 && is_memory(fd, &st) && fails(KIND_MEM);
 }
 
 /* ---- memory ---- */
