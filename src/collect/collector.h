@@ -13,6 +13,7 @@
 #include <tasklens/worker.h>
 
 #include "artifact/run_facts.h"
+#include "collect/record_check.h"
 #include "wire/lane.h"
 #include "wire/launch.h"
 
@@ -45,6 +46,7 @@ struct tl_batch {
     bool end;    /* the lane's epoch is over after this one (count is 0) */
     bool marked; /* with the device's counters: goes into the journal */
     bool has_payload;
+    bool disordered;        /* payloads do not follow each other in the arena: acknowledged as a whole */
     uint64_t *bin;          /* count of them; NULL: the stream has no payloads */
     const uint8_t *records; /* count * record_bytes */
 };
@@ -139,7 +141,12 @@ struct tl_collector_spec {
     uint32_t (*level)(const struct tl_run_config *config);
     /* Whether the payload file exists as soon as there is a record. */
     bool (*eager_bin)(uint32_t level);
-    /* NULL and *ret_payload, or the name of the field that holds an impossible value. */
+    /* What each field of a record may hold; one table, or one a kind, by the record's first byte. */
+    const struct tl_record_table *tables;
+    unsigned n_tables;
+    /* What fields say together; only of a record that the tables let pass (tl__record_check). NULL and *ret_payload, or
+     * the name of a field that contradicts the others. The payload of a record that has passed is asked for here.
+     * NULL: nothing, and the record brings no payload. */
     const char *(*inspect)(const void *record, struct tl_payload *ret_payload);
     /* Writes the artifacts; of a run without records it may write none. NULL: another stream's export does. TL_EIO,
      * TL_ENOSPC, TL_ENOMEM; TL_ECORRUPT (the records contradict each other) and TL_ERANGE (more than the file can

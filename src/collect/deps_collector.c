@@ -19,6 +19,40 @@ static uint32_t deps_level(const struct tl_run_config *config)
 
 /* --- inspection --------------------------------------------------------------------------------------------------- */
 
+#define TASK struct tl_wire_deps_task
+static const struct tl_record_field task_fields[] = {
+    TL_FIELD_BITS(TASK, flags, TL_WIRE_DEPS_MANUAL | TL_WIRE_DEPS_ALLOC),
+    TL_FIELD_OF_KIND(TASK, task_id, TL_FIELD_TASK),
+    TL_FIELD(TASK, depth, 0, TL_DEPS_MAX_DEPTH),
+    TL_FIELD_SIGNED(TASK, func, 3, -1, INT32_MAX),
+    TL_FIELD(TASK, block_num, 1, UINT32_MAX),
+};
+static const struct tl_record_field arg_fields[] = {
+    TL_FIELD(struct tl_wire_deps_arg, direction, 0, TL_OUT_EXISTING),
+    TL_FIELD_OF_KIND(struct tl_wire_deps_arg, task_id, TL_FIELD_TASK),
+};
+static const struct tl_record_field ids_fields[] = {
+    TL_FIELD(struct tl_wire_deps_ids, count, 1, TL_WIRE_DEPS_IDS_MAX),
+};
+static const struct tl_record_field edges_fields[] = {
+    TL_FIELD(struct tl_wire_deps_edges, count, 1, TL_WIRE_DEPS_EDGES_MAX),
+    TL_FIELD_OF_KIND(struct tl_wire_deps_edges, task_id, TL_FIELD_TASK),
+};
+static const struct tl_record_table deps_tables[] = {
+    [TL_WIRE_DEPS_TASK] = TL_RECORD_TABLE(task_fields),
+    [TL_WIRE_DEPS_ARG] = TL_RECORD_TABLE(arg_fields),
+    [TL_WIRE_DEPS_IDS] = TL_RECORD_TABLE(ids_fields),
+    [TL_WIRE_DEPS_EDGES] = TL_RECORD_TABLE(edges_fields),
+};
+
+static bool tasks_are_possible(const uint64_t *ids, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (ids[i] >> 32 >= TL_DEPS_RINGS && ids[i] != TL_NO_TASK) /* which an explicit dependency may be */
+            return false;
+    return true;
+}
+
 static bool edges_are_possible(const struct tl_wire_deps_edge *edges, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -33,23 +67,14 @@ static const char *inspect_task(const struct tl_wire_deps_task *t)
 {
     bool alloc = (t->flags & TL_WIRE_DEPS_ALLOC) != 0;
 
-    if (t->flags > (TL_WIRE_DEPS_MANUAL | TL_WIRE_DEPS_ALLOC))
-        return "record.flags";
-    if (t->task_id >> 32 >= TL_DEPS_RINGS)
-        return "record.task_id";
     if (!alloc && t->n_args > TL_MAX_TENSORS)
         return "record.n_args";
-    if (t->depth > TL_DEPS_MAX_DEPTH)
-        return "record.depth";
-    if (t->block_num == 0)
-        return "record.block_num";
-    for (unsigned i = 0; i < 3; i++)
-        if (t->func[i] < -1)
-            return "record.func";
     if (alloc && t->n_deps != 0)
         return "record.n_deps";
     if (alloc && t->n_edges != 0)
         return "record.n_edges";
+    if (!tasks_are_possible(t->deps, t->n_deps < TL_WIRE_DEPS_TASK_IDS ? t->n_deps : TL_WIRE_DEPS_TASK_IDS))
+        return "record.deps";
     return edges_are_possible(t->edges, t->n_edges < TL_WIRE_DEPS_TASK_EDGES ? t->n_edges : TL_WIRE_DEPS_TASK_EDGES)
                ? NULL
                : "record.edges";
@@ -64,16 +89,12 @@ static const char *deps_inspect(const void *record, struct tl_payload *ret_paylo
     switch (w->kind) {
     case TL_WIRE_DEPS_TASK:
         return inspect_task(&w->task);
-    case TL_WIRE_DEPS_ARG:
-        return w->arg.direction > TL_OUT_EXISTING ? "record.direction" : NULL;
     case TL_WIRE_DEPS_IDS:
-        return w->ids.count == 0 || w->ids.count > TL_WIRE_DEPS_IDS_MAX ? "record.count" : NULL;
+        return tasks_are_possible(w->ids.ids, w->ids.count) ? NULL : "record.ids";
     case TL_WIRE_DEPS_EDGES:
-        if (w->edges.count == 0 || w->edges.count > TL_WIRE_DEPS_EDGES_MAX)
-            return "record.count";
         return edges_are_possible(w->edges.edges, w->edges.count) ? NULL : "record.edges";
     default:
-        return "record.kind";
+        return NULL;
     }
 }
 
@@ -190,6 +211,8 @@ const struct tl_collector_spec tl__deps_collector = {
     .files = deps_files,
     .derived = deps_derived,
     .level = deps_level,
+    .tables = deps_tables,
+    .n_tables = sizeof(deps_tables) / sizeof(deps_tables[0]),
     .inspect = deps_inspect,
     .export = deps_export,
 };

@@ -38,26 +38,37 @@ static uint64_t whole_bytes(const struct tl_wire_dump_record *w)
     return tl__dump_payload_bytes(&r);
 }
 
+static const struct tl_record_field dump_fields[] = {
+    TL_FIELD_SIGNED(struct tl_wire_dump_record, func_id, 3, -1, INT32_MAX),
+    TL_FIELD(struct tl_wire_dump_record, arg_index, 0, TL_MAX_TENSORS + TL_MAX_SCALARS - 1),
+    TL_FIELD_BITS(struct tl_wire_dump_record, flags, 2 * TL_DUMP_BAD_VIEW - 1),
+    TL_FIELD(struct tl_wire_dump_record, func_count, 0, TL_DUMP_MAX_FUNCS),
+    TL_FIELD(struct tl_wire_dump_record, stage, 0, TL_WIRE_AFTER_COMPLETION),
+    TL_FIELD(struct tl_wire_dump_record, role, 0, TL_WIRE_INOUT),
+    TL_FIELD(struct tl_wire_dump_record, kind, 0, TL_WIRE_SCALAR),
+};
+static const struct tl_record_table dump_tables[] = {TL_RECORD_TABLE(dump_fields)};
+
 static const char *dump_inspect(const void *record, struct tl_payload *ret_payload)
 {
     const struct tl_wire_dump_record *w = record;
+    uint64_t whole;
 
     memset(ret_payload, 0, sizeof(*ret_payload));
     ret_payload->whole = true;
-    if (w->stage > TL_WIRE_AFTER_COMPLETION)
-        return "record.stage";
-    if (w->role > TL_WIRE_INOUT)
-        return "record.role";
-    if (w->kind > TL_WIRE_SCALAR)
-        return "record.kind";
-    if (w->func_count > TL_DUMP_MAX_FUNCS)
-        return "record.func_count";
     if (w->kind == TL_WIRE_SCALAR)
-        return NULL;
+        return w->stage != TL_WIRE_BEFORE_DISPATCH ? "record.stage"
+               : (w->flags & TL_DUMP_PIECE) != 0   ? "record.flags"
+                                                   : NULL;
+    whole = whole_bytes(w);
+    if (w->payload_bytes > whole)
+        return "record.payload_bytes";
+    if ((w->flags & (TL_DUMP_PIECE | TL_DUMP_TRUNCATED)) == 0 && w->payload_bytes != 0 && w->payload_bytes != whole)
+        return "record.payload_bytes";
     ret_payload->offset = w->payload;
     ret_payload->bytes = w->payload_bytes;
     if ((w->flags & TL_DUMP_PIECE) != 0) {
-        ret_payload->total = whole_bytes(w);
+        ret_payload->total = whole;
         ret_payload->piece = w->piece;
         ret_payload->last = (w->flags & TL_DUMP_LAST_PIECE) != 0;
         ret_payload->whole = w->piece == 0; /* as the device counts: by its first piece */
@@ -302,6 +313,8 @@ const struct tl_collector_spec tl__dump_collector = {
     .files = dump_files,
     .derived = dump_derived,
     .level = dump_level,
+    .tables = dump_tables,
+    .n_tables = 1,
     .eager_bin = dump_eager_bin,
     .inspect = dump_inspect,
     .export = dump_export,

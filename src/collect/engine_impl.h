@@ -25,6 +25,8 @@
 #define TL_ENGINE_PULL_BYTES ((uint64_t)256 << 10)
 #define TL_ENGINE_WINDOW_BYTES ((uint64_t)32 << 20) /* of write-back in flight */
 
+#define TL_RECORD_BYTES_MAX 128u /* of any stream */
+
 /* In a batch's `bin` until the writer has it: counted from the file's start, not from bin_base. */
 #define TL_BIN_ABSOLUTE (UINT64_C(1) << 62)
 
@@ -74,6 +76,7 @@ struct tl_lane_run {
     struct tl_lane_counts counts;
     uint64_t collected;           /* logical records */
     uint64_t lost[TL_LOSS_COUNT]; /* by the host */
+    uint64_t corrupt_records;     /* left out, pieces too */
     bool ended, counted;          /* no more of this epoch; `counts` is the device's */
     bool sealed;                  /* export has begun: what still comes is discarded */
     bool chunk_open;              /* between pieces of one payload */

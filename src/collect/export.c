@@ -65,8 +65,10 @@ static int judge(const struct tl_crun *run, const struct tl_collector_spec *spec
         return tl__fail(reterr, run->corrupt_code, "%s; %llu records of run %s were collected before",
                         run->corrupt_what, (unsigned long long)t->collected, run->dir);
     if (dropped != 0)
-        return tl__fail(reterr, TL_ELOST, "%s: %llu of %llu records were lost (%s)", spec->name,
-                        (unsigned long long)dropped, (unsigned long long)t->attempted, causes);
+        return tl__fail(reterr, TL_ELOST, "%s: %llu of %llu records were lost (%s)%s%s", spec->name,
+                        (unsigned long long)dropped, (unsigned long long)t->attempted, causes,
+                        t->dropped[TL_LOSS_CORRUPT] != 0 ? "; first " : "",
+                        t->dropped[TL_LOSS_CORRUPT] != 0 ? run->corrupt_what : "");
     if (t->attempted != t->collected)
         return tl__fail(reterr, TL_ELOST,
                         "%s: %llu records were attempted and %llu collected; %lld are unaccounted for", spec->name,

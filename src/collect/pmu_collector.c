@@ -13,24 +13,21 @@
 #include "collect/collector.h"
 #include "wire/pmu_record.h"
 
-#define MAX_CORES 4096u /* beyond it a core's number is damage */
-
 static uint32_t pmu_level(const struct tl_run_config *config)
 {
     return (uint32_t)config->pmu;
 }
 
-static const char *pmu_inspect(const void *record, struct tl_payload *ret_payload)
-{
-    const struct tl_wire_pmu *w = record;
-
-    *ret_payload = (struct tl_payload){.whole = true};
-    if (w->core_id >= MAX_CORES)
-        return "record.core_id";
-    if (w->core_type > TL_AIV)
-        return "record.core_type";
-    return w->machine >= TL_MACHINE_COUNT ? "record.machine" : NULL;
-}
+static const struct tl_record_field pmu_fields[] = {
+    TL_FIELD_OF_KIND(struct tl_wire_pmu, task_id, TL_FIELD_TASK),
+    TL_FIELD_SIGNED(struct tl_wire_pmu, func_id, 1, -1, INT32_MAX),
+    TL_FIELD_OF_KIND(struct tl_wire_pmu, core_id, TL_FIELD_CORE),
+    TL_FIELD_BITS(struct tl_wire_pmu, measured, (1u << TL_WIRE_PMU_COUNTERS) - 1),
+    TL_FIELD(struct tl_wire_pmu, core_type, 0, TL_AIV),
+    TL_FIELD(struct tl_wire_pmu, counted, 0, 1),
+    TL_FIELD(struct tl_wire_pmu, machine, 0, TL_MACHINE_COUNT - 1),
+};
+static const struct tl_record_table pmu_tables[] = {TL_RECORD_TABLE(pmu_fields)};
 
 /* A record and the scheduler that wrote it. */
 struct entry {
@@ -296,6 +293,7 @@ const struct tl_collector_spec tl__pmu_collector = {
     .version = 1,
     .files = pmu_files,
     .level = pmu_level,
-    .inspect = pmu_inspect,
+    .tables = pmu_tables,
+    .n_tables = 1,
     .export = pmu_export,
 };

@@ -37,9 +37,38 @@ struct recovered {
     struct tl_export_stream streams[TL_STREAM_COUNT];
     struct lane_end ends[TL_STREAM_COUNT][TL_DFX_MAX_LANES];
     const struct tl_journal_report *report;
-    uint64_t records_lost; /* with the journal's damage */
-    uint64_t dump_records; /* in the manifest */
+    uint64_t left_out[TL_STREAM_COUNT]; /* records that hold what cannot be */
+    uint64_t records_lost;              /* with the journal's damage */
+    uint64_t dump_records;              /* in the manifest */
 };
+
+/* The block's records into the batch; those that cannot be are counted and left out. */
+static void take_good(struct recovered *rec, const struct tl_journal_block *b, struct tl_batch *batch)
+{
+    const struct tl_collector_spec *spec = tl__collector_at(b->stream);
+    const struct tl_record_limits limits = tl__journal_limits(rec->run);
+    struct tl_stream_totals *t = &rec->totals[b->stream];
+    struct lane_end *end = &rec->ends[b->stream][b->lane];
+    uint8_t *to = (uint8_t *)(uintptr_t)batch->records;
+
+    for (uint32_t i = 0; i < b->count; i++) {
+        const uint8_t *record = (const uint8_t *)b->records + (size_t)i * spec->record_bytes;
+        struct tl_payload p;
+
+        if (tl__record_check(spec, &limits, record, &p) != NULL ||
+            (batch->bin != NULL && !tl__journal_bin_is(b->bin_offsets[i]))) {
+            t->dropped[TL_LOSS_CORRUPT]++;
+            end->dropped++;
+            rec->left_out[b->stream]++;
+            continue;
+        }
+        if (batch->bin != NULL)
+            batch->bin[batch->count] = b->bin_offsets[i];
+        memcpy(to + (size_t)batch->count++ * spec->record_bytes, record, spec->record_bytes);
+        t->collected += p.whole;
+        end->collected += p.whole;
+    }
+}
 
 /* A copy of the block as the batch it was. The journal's records of one lane come in the lane's order. */
 static int keep(struct recovered *rec, const struct tl_journal_block *b)
@@ -48,16 +77,19 @@ static int keep(struct recovered *rec, const struct tl_journal_block *b)
     size_t bins = b->bin_offsets != NULL ? b->count * sizeof(uint64_t) : 0, records;
     struct tl_batch *batch;
 
+    if (!tl__journal_lane_is(rec->run, b->stream, b->lane) ||
+        (spec->has_arena && b->count > 0 && b->bin_offsets == NULL)) {
+        rec->totals[b->stream].dropped[TL_LOSS_CORRUPT] += b->count;
+        rec->left_out[b->stream] += b->count;
+        return 0;
+    }
     records = (size_t)b->count * spec->record_bytes;
     batch = tl__alloc(1, sizeof(*batch) + bins + records);
     if (batch == NULL)
         return TL_ENOMEM;
-    batch->count = b->count;
     batch->bin = bins ? (uint64_t *)(void *)(batch + 1) : NULL;
     batch->records = (uint8_t *)(batch + 1) + bins;
-    if (bins != 0)
-        memcpy(batch->bin, b->bin_offsets, bins);
-    memcpy((uint8_t *)(batch + 1) + bins, b->records, records);
+    take_good(rec, b, batch);
     batch->queued = rec->all;
     rec->all = batch;
     if (rec->last[b->stream][b->lane] != NULL)
@@ -65,13 +97,6 @@ static int keep(struct recovered *rec, const struct tl_journal_block *b)
     else
         rec->first[b->stream][b->lane] = batch;
     rec->last[b->stream][b->lane] = batch;
-    for (uint32_t i = 0; i < b->count; i++) {
-        struct tl_payload p;
-
-        (void)spec->inspect(batch->records + (size_t)i * spec->record_bytes, &p);
-        rec->totals[b->stream].collected += p.whole;
-        rec->ends[b->stream][b->lane].collected += p.whole;
-    }
     return 0;
 }
 
@@ -186,6 +211,8 @@ static void gather(struct recovered *rec, unsigned stream, const struct tl_run_c
     count_attempted(rec, stream);
     for (unsigned i = 0; i < TL_LOSS_COUNT; i++)
         s->dropped += t->dropped[i];
+    if (t->attempted < t->collected + s->dropped)
+        t->attempted = t->collected + s->dropped;
 }
 
 static int stream_export(struct recovered *rec, unsigned stream, struct tl_export *x, struct tl_meta *meta,
@@ -215,6 +242,7 @@ static int stream_export(struct recovered *rec, unsigned stream, struct tl_expor
         result->unrecorded_bytes = meta->unrecorded_bytes;
     }
     result->records += rec->totals[stream].collected;
+    result->records_corrupt += rec->left_out[stream];
     result->payload_bytes += f.payload_bytes;
     result->payloads_missing += f.payloads_missing;
     return 0;
@@ -409,6 +437,9 @@ static int recover_journal(const char *dir, const char *path, struct tl_recover_
     r = tl__journal_open(path, &reader, reterr);
     if (r == 0) {
         rec->run = tl__journal_run(reader);
+        r = tl__journal_run_check(rec->run, path, reterr);
+    }
+    if (r == 0) {
         r = rebuild(dir, reader, rec, result, reterr);
     }
     free_batches(rec);

@@ -23,26 +23,26 @@ static bool scope_eager_bin(uint32_t level)
     return false;
 }
 
+static const struct tl_record_field scope_fields[] = {
+    TL_FIELD(struct tl_wire_scope_record, depth, 0, TL_SCOPE_MAX_DEPTH),
+    TL_FIELD(struct tl_wire_scope_record, phase, 0, TL_WIRE_SCOPE_END),
+    TL_FIELD(struct tl_wire_scope_record, ring, 0, TL_RINGS - 1),
+    TL_FIELD_OF_KIND(struct tl_wire_scope_record, file, TL_FIELD_TEXT),
+};
+static const struct tl_record_table scope_tables[] = {TL_RECORD_TABLE(scope_fields)};
+
 static const char *scope_inspect(const void *record, struct tl_payload *ret_payload)
 {
     const struct tl_wire_scope_record *w = record;
 
     memset(ret_payload, 0, sizeof(*ret_payload));
     ret_payload->whole = true;
-    if (w->phase > TL_WIRE_SCOPE_END)
-        return "record.phase";
-    if (w->ring >= TL_RINGS)
-        return "record.ring";
-    if (w->depth > TL_SCOPE_MAX_DEPTH)
-        return "record.depth";
     if (w->task_tail > w->task_head)
         return "record.task_tail";
     if (w->heap_tail > w->heap_head)
         return "record.heap_tail";
     if (w->dep_tail > w->dep_head)
         return "record.dep_tail";
-    if (memchr(w->file, 0, sizeof(w->file)) == NULL)
-        return "record.file";
     return NULL;
 }
 
@@ -123,6 +123,8 @@ const struct tl_collector_spec tl__scope_collector = {
     .files = scope_files,
     .level = scope_level,
     .eager_bin = scope_eager_bin,
+    .tables = scope_tables,
+    .n_tables = 1,
     .inspect = scope_inspect,
     .export = scope_export,
 };

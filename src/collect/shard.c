@@ -72,12 +72,12 @@ static void stop_text(const struct tl_hlane *lane, const char *field, uint64_t v
                        field, (unsigned long long)value);
 }
 
-/* The run fails with what was found first. */
-static void blame(struct tl_hlane *lane, struct tl_crun *run, const char *field, uint64_t value)
+/* The run's message tells of what was found first; `code`: the run fails with it. */
+static void blame(struct tl_hlane *lane, struct tl_crun *run, const char *field, uint64_t value, int code)
 {
     tl__lock(&run->corrupt_lock);
-    if (run->corrupt_code == 0) {
-        run->corrupt_code = TL_ECORRUPT;
+    if (run->corrupt_code == 0 && (code != 0 || run->corrupt_what[0] == '\0')) {
+        run->corrupt_code = code;
         stop_text(lane, field, value, run->corrupt_what, sizeof(run->corrupt_what));
     }
     tl__unlock(&run->corrupt_lock);
@@ -99,7 +99,7 @@ void tl__lane_corrupt(struct tl_hlane *lane, const char *field, uint64_t value)
 
         if (tl_load_acq(&run->epoch) == 0 || run->lanes[lane->index].ended) /* E2 */
             continue;
-        blame(lane, run, field, value);
+        blame(lane, run, field, value, TL_ECORRUPT);
         tl__lane_end(lane, run, NULL);
     }
     if (strcmp(field, TL_LANE_MEMORY) == 0 && e->transport->desc.lost != NULL)
@@ -111,7 +111,8 @@ void tl__lane_corrupt(struct tl_hlane *lane, const char *field, uint64_t value)
 /* Where the buffer's payloads go, collected record by record. */
 struct plan {
     uint64_t bin_bytes, payload_end, collected;
-    bool has_payload;
+    uint64_t limit; /* no payload reaches beyond */
+    bool has_payload, left_out, disordered;
 };
 
 /* Offset of a piece; the first reserves room for all. NULL, or the field that is impossible. */
@@ -145,6 +146,27 @@ static const char *plan_piece(struct tl_lane_run *lr, const struct tl_payload *p
     return NULL;
 }
 
+static bool place_is_possible(const struct tl_hlane *lane, uint64_t at)
+{
+    return at >= lane->payload_next && at - lane->acked <= 2 * lane->arena_bytes;
+}
+
+/* The device's word for where the payloads of a buffer end, or 0: it did not publish it, or the word cannot be true. */
+static uint64_t told_end(const struct tl_hlane *lane, const struct tl_lane_buffer *b)
+{
+    const uint64_t told = b->arena_end;
+
+    return lane->arena_bytes != 0 && told != 0 && place_is_possible(lane, told) ? told : 0;
+}
+
+/* The same when a record was left out, whose own payload's end nobody knows. */
+static uint64_t end_of_buffer(const struct tl_hlane *lane, const struct tl_lane_buffer *b, uint64_t end)
+{
+    const uint64_t told = told_end(lane, b);
+
+    return told > end ? told : end;
+}
+
 static const char *plan_payload(struct tl_hlane *lane, struct tl_lane_run *lr, const struct tl_payload *p,
                                 struct plan *plan, uint64_t *ret_bin)
 {
@@ -153,44 +175,80 @@ static const char *plan_payload(struct tl_hlane *lane, struct tl_lane_run *lr, c
         return p->total != 0 ? "record.payload_bytes" : NULL;
     if (p->bytes > lane->arena_bytes || p->offset % lane->arena_bytes > lane->arena_bytes - p->bytes)
         return "record.payload_bytes";
-    /* Not below what was read before, and not further ahead than a lane that starts its arena anew can be. */
-    if (p->offset < lane->payload_next || p->offset + p->bytes - lane->acked > 2 * lane->arena_bytes)
+    /* Not below what was read before this buffer, and not further ahead than a lane that starts its arena anew can
+     * be. Within the buffer no order is asked for: a record that was hit must not take those behind it along. */
+    if (!place_is_possible(lane, p->offset) || p->offset + p->bytes > plan->limit)
         return "record.payload";
-    lane->payload_next = plan->payload_end = p->offset + p->bytes;
+    if (p->total != 0) {
+        const char *bad = plan_piece(lr, p, plan, ret_bin);
+
+        if (bad != NULL)
+            return bad;
+    } else {
+        lr->chunk_open = false; /* pieces stand side by side: an open payload ends here */
+        *ret_bin = plan->bin_bytes;
+        plan->bin_bytes += p->bytes;
+    }
+    plan->disordered |= p->offset < plan->payload_end;
+    if (p->offset + p->bytes > plan->payload_end)
+        plan->payload_end = p->offset + p->bytes;
     plan->has_payload = true;
-    if (p->total != 0)
-        return plan_piece(lr, p, plan, ret_bin);
-    *ret_bin = plan->bin_bytes;
-    plan->bin_bytes += p->bytes;
     return NULL;
 }
 
-/* Fills the batch from the buffer; it stops before a record that cannot be. */
-static const char *fill(struct tl_batch *batch, struct tl_lane_run *lr, const uint8_t *records, uint32_t count,
-                        struct plan *plan)
+static struct tl_record_limits limits_of(const struct tl_crun *run)
+{
+    return (struct tl_record_limits){.cores = run->facts.clusters * 3, .no_pieces = !run->config.dump_oversize_chunk};
+}
+
+/* A record that cannot be: it is counted, told of once a lane and run, and left out. */
+static void leave_out(struct tl_hlane *lane, struct tl_crun *run, const char *field, const void *record)
+{
+    struct tl_lane_run *lr = &run->lanes[lane->index];
+    uint64_t word;
+
+    memcpy(&word, record, sizeof(word));
+    if (!lr->chunk_open) /* else it was a piece of a record that is counted by its first */
+        lr->lost[TL_LOSS_CORRUPT]++;
+    lr->chunk_open = false;
+    lr->chunk_lost = true;
+    blame(lane, run, field, word, 0);
+    if (lr->corrupt_records++ == 0)
+        tl_log_error("%s lane %u: %s of a record holds an impossible value (the record begins with 0x%llx); such "
+                     "records are left out and counted",
+                     lane->spec->name, lane->index, field, (unsigned long long)word);
+}
+
+/* Fills the batch from the buffer, whose records are copied before they are looked at: what the device still writes
+ * then cannot change what was checked. */
+static void fill(struct tl_batch *batch, const uint8_t *records, uint32_t count, struct plan *plan)
 {
     struct tl_hlane *lane = batch->lane;
-    const char *bad = NULL;
+    struct tl_lane_run *lr = &batch->run->lanes[lane->index];
+    const struct tl_record_limits limits = limits_of(batch->run);
+    uint8_t *copy = (uint8_t *)(uintptr_t)batch->records;
 
-    for (uint32_t i = 0; i < count && bad == NULL; i++) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t *to = copy + (size_t)batch->count * lane->record_bytes;
         struct tl_payload p;
         uint64_t bin = TL_BIN_NONE;
+        const char *bad;
 
-        bad = lane->spec->inspect(records + (size_t)i * lane->record_bytes, &p);
+        memcpy(to, records + (size_t)i * lane->record_bytes, lane->record_bytes);
+        bad = tl__record_check(lane->spec, &limits, to, &p);
         if (bad == NULL)
             bad = plan_payload(lane, lr, &p, plan, &bin);
-        if (bad != NULL)
-            break;
+        if (bad != NULL) {
+            leave_out(lane, batch->run, bad, to);
+            plan->left_out = true;
+            continue;
+        }
         if (batch->bin != NULL)
-            batch->bin[i] = bin;
+            batch->bin[batch->count] = bin;
         plan->collected += p.whole;
         batch->payload_bytes += p.bytes;
         batch->count++;
     }
-    memcpy((uint8_t *)(uintptr_t)batch->records, records, (size_t)batch->count * lane->record_bytes);
-    batch->payload_end = plan->payload_end;
-    batch->has_payload = plan->has_payload;
-    return bad;
 }
 
 static struct tl_batch *batch_make(struct tl_hlane *lane, struct tl_crun *run, uint32_t count, uint64_t seq)
@@ -216,29 +274,39 @@ static struct tl_batch *batch_make(struct tl_hlane *lane, struct tl_crun *run, u
  * A buffer whose records nobody gets: of a run that is over, or without memory for them. Its payloads still leave the
  * arena; the watermark may pass them only after those that the writer has yet to do.
  */
-static int discard(struct tl_hlane *lane, struct tl_lane_run *lr, const uint8_t *records, uint32_t count)
+static int discard(struct tl_hlane *lane, struct tl_lane_run *lr, const struct tl_lane_buffer *b, uint32_t count)
 {
+    static const struct tl_record_limits any = {0};
+    const uint8_t *records = (const uint8_t *)(b + 1);
+    union {
+        uint64_t words[TL_RECORD_BYTES_MAX / 8];
+        uint8_t bytes[TL_RECORD_BYTES_MAX];
+    } copy;
     uint64_t end = 0;
+    bool left_out = false;
 
     if (tl_load_acq(&lane->jobs_done) != lane->jobs_queued) /* H4: all before is written; pairs with H3 */
         return TL_EAGAIN;
     for (uint32_t i = 0; i < count; i++) {
         struct tl_payload p;
-        const char *bad = lane->spec->inspect(records + (size_t)i * lane->record_bytes, &p);
+        const char *bad;
 
-        if (bad == NULL && p.bytes != 0) {
-            if (p.bytes > lane->arena_bytes || p.offset + p.bytes - lane->acked > 2 * lane->arena_bytes)
-                bad = "record.payload";
+        memcpy(copy.bytes, records + (size_t)i * lane->record_bytes, lane->record_bytes);
+        bad = tl__record_check(lane->spec, &any, copy.bytes, &p);
+        if (bad == NULL && p.bytes != 0 &&
+            (p.bytes > lane->arena_bytes || !place_is_possible(lane, p.offset + p.bytes)))
+            bad = "record.payload";
+        if (bad == NULL && p.bytes != 0 && p.offset + p.bytes > end)
             end = p.offset + p.bytes;
-        }
-        if (bad != NULL)
-            return tl__lane_corrupt(lane, bad, p.offset), 0;
+        left_out |= bad != NULL;
         if (lr != NULL) {
-            lr->lost[TL_LOSS_NO_BUFFER] += p.whole;
-            lr->chunk_lost = p.total != 0;
+            lr->lost[TL_LOSS_NO_BUFFER] += bad != NULL ? !lr->chunk_open : p.whole;
+            lr->chunk_lost = bad != NULL || p.total != 0;
             lr->chunk_open = false;
         }
     }
+    if (left_out)
+        end = end_of_buffer(lane, b, end);
     if (end > lane->payload_next) {
         lane->payload_next = end;
         tl_store_rel(&lane->written_end, end); /* H1: the writer has nothing of this lane, so its word is ours */
@@ -268,33 +336,41 @@ static int collect(struct tl_hlane *lane, struct tl_crun *run, const struct tl_l
     struct tl_lane_run *lr = &run->lanes[lane->index];
     struct tl_batch *batch = batch_make(lane, run, count, b->seq);
     struct plan plan = {0};
-    const char *bad;
 
     if (batch == NULL)
-        return discard(lane, lr, (const uint8_t *)(b + 1), count);
-    bad = fill(batch, lr, (const uint8_t *)(b + 1), count, &plan);
+        return discard(lane, lr, b, count);
+    plan.limit = told_end(lane, b);
+    if (plan.limit == 0)
+        plan.limit = lane->acked + 2 * lane->arena_bytes;
+    fill(batch, (const uint8_t *)(b + 1), count, &plan);
     lr->collected += plan.collected;
-    if (batch->count > 0) {
-        if (lr->last != NULL)
-            lr->last->next = batch;
-        else
-            lr->first = batch;
-        lr->last = batch;
-        tl__batch_queue(batch, plan.bin_bytes);
-        /* The rest of an open chunk goes where its first piece went. */
-        if (lr->chunk_open && (lr->chunk_base & TL_BIN_ABSOLUTE) == 0)
-            lr->chunk_base = (lr->chunk_base + batch->bin_base) | TL_BIN_ABSOLUTE;
-    }
-    if (bad != NULL)
-        tl__lane_corrupt(lane, bad, ((const uint64_t *)(const void *)(b + 1))[0]);
+    if (plan.left_out)
+        plan.payload_end = end_of_buffer(lane, b, plan.payload_end);
+    if (plan.payload_end != 0)
+        lane->payload_next = plan.payload_end;
+    batch->payload_end = plan.payload_end;
+    batch->has_payload = plan.has_payload;
+    batch->disordered = plan.disordered;
+    if (batch->count == 0 && batch->payload_end == 0)
+        return 0;
+    if (lr->last != NULL)
+        lr->last->next = batch;
+    else
+        lr->first = batch;
+    lr->last = batch;
+    tl__batch_queue(batch, plan.bin_bytes);
+    /* The rest of an open chunk goes where its first piece went. */
+    if (lr->chunk_open && (lr->chunk_base & TL_BIN_ABSOLUTE) == 0)
+        lr->chunk_base = (lr->chunk_base + batch->bin_base) | TL_BIN_ABSOLUTE;
     return 0;
 }
 
 int tl__consume(struct tl_hlane *lane, uint32_t index)
 {
     const struct tl_lane_buffer *b = tl__buffer_view(lane, index);
-    uint32_t count = (uint32_t)tl_load_rlx(&b->count); /* relaxed: the buffer is ours since A1 */
-    const char *bad = header_fault(lane, b);
+    const uint64_t count64 = tl_load_rlx(&b->count); /* relaxed: the buffer is ours since A1 */
+    const uint32_t count = (uint32_t)count64;
+    const char *bad = count64 > lane->records ? "buffer.count" : header_fault(lane, b);
     struct tl_crun *run;
     int r = 0;
 
@@ -306,7 +382,7 @@ int tl__consume(struct tl_hlane *lane, uint32_t index)
     if (run != NULL && run->lanes[lane->index].ended)
         return tl__lane_corrupt(lane, "buffer.epoch", b->epoch), 0;
     if (count > 0)
-        r = run != NULL ? collect(lane, run, b, count) : discard(lane, NULL, (const uint8_t *)(b + 1), count);
+        r = run != NULL ? collect(lane, run, b, count) : discard(lane, NULL, b, count);
     if (r < 0)
         return r;
     lane->seq_next = b->seq + 1;

@@ -12,8 +12,6 @@
 #include "collect/collector.h"
 #include "wire/swimlane_record.h"
 
-#define MAX_CORES 4096u /* beyond it a core's number is damage */
-
 static uint32_t parts_level(const struct tl_run_config *config)
 {
     return (uint32_t)config->chip_swimlane;
@@ -29,13 +27,25 @@ static uint32_t submits_level(const struct tl_run_config *config)
     return config->chip_swimlane >= 4 ? (uint32_t)config->chip_swimlane : 0;
 }
 
+static const struct tl_record_field part_fields[] = {
+    TL_FIELD_OF_KIND(struct tl_wire_part, task_id, TL_FIELD_TASK),
+    TL_FIELD_OF_KIND(struct tl_wire_part, core_id, TL_FIELD_CORE),
+};
+static const struct tl_record_field phase_fields[] = {
+    TL_FIELD(struct tl_wire_phase, kind, 0, TL_WIRE_PHASE_COUNT - 1),
+};
+static const struct tl_record_field submit_fields[] = {
+    TL_FIELD_OF_KIND(struct tl_wire_submit, task_id, TL_FIELD_TASK),
+};
+static const struct tl_record_table part_tables[] = {TL_RECORD_TABLE(part_fields)};
+static const struct tl_record_table phase_tables[] = {TL_RECORD_TABLE(phase_fields)};
+static const struct tl_record_table submit_tables[] = {TL_RECORD_TABLE(submit_fields)};
+
 static const char *parts_inspect(const void *record, struct tl_payload *ret_payload)
 {
     const struct tl_wire_part *w = record;
 
     *ret_payload = (struct tl_payload){.whole = true};
-    if (w->core_id >= MAX_CORES)
-        return "record.core_id";
     return w->end != 0 && w->end < w->start ? "record.end" : NULL;
 }
 
@@ -44,8 +54,6 @@ static const char *phases_inspect(const void *record, struct tl_payload *ret_pay
     const struct tl_wire_phase *w = record;
 
     *ret_payload = (struct tl_payload){.whole = true};
-    if (w->kind >= TL_WIRE_PHASE_COUNT)
-        return "record.kind";
     return w->end < w->start ? "record.end" : NULL;
 }
 
@@ -225,6 +233,8 @@ const struct tl_collector_spec tl__parts_collector = {
     .version = 1,
     .files = swimlane_files,
     .level = parts_level,
+    .tables = part_tables,
+    .n_tables = 1,
     .inspect = parts_inspect,
     .export = swimlane_export,
 };
@@ -235,6 +245,8 @@ const struct tl_collector_spec tl__phases_collector = {
     .record_bytes = sizeof(struct tl_wire_phase),
     .version = 1,
     .level = phases_level,
+    .tables = phase_tables,
+    .n_tables = 1,
     .inspect = phases_inspect,
 };
 
@@ -245,5 +257,7 @@ const struct tl_collector_spec tl__submits_collector = {
     .version = 1,
     .by_orchestrator = true,
     .level = submits_level,
+    .tables = submit_tables,
+    .n_tables = 1,
     .inspect = submits_inspect,
 };

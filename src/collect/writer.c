@@ -157,13 +157,15 @@ static void extent_flush(struct tl_batch *batch, struct extent *x)
             batch->bin[i] = TL_BIN_LOST(run->disk_code == TL_EDEVICE ? TL_DUMP_CAUSE_DEVICE_DEAD : TL_DUMP_CAUSE_DISK);
     }
     end = x->arena + x->bytes;
+    x->bytes = 0;
+    if (batch->disordered)
+        return;
     tl_store_rel(&lane->written_end, end); /* H1: pairs with H2 in replenish */
     /* A device that waits for room goes on while the rest of a large batch is written. */
     if (end - lane->rung_end >= lane->arena_bytes / 8) {
         lane->rung_end = end;
         tl__bell_ring(lane->shard->bell);
     }
-    x->bytes = 0;
 }
 
 static void payloads_write(struct tl_batch *batch)
@@ -239,12 +241,13 @@ static void journal_batch(struct tl_batch *batch)
         block.records = batch->records;
         journal_append(run, &block);
     } else if (batch->marked) {
-        const struct tl_lane_counts *c = &run->lanes[batch->lane->index].counts;
+        const struct tl_lane_run *lr = &run->lanes[batch->lane->index];
+        const struct tl_lane_counts *c = &lr->counts;
 
         block.kind = TL_JOURNAL_END;
         block.attempted = c->attempted;
         for (unsigned i = 0; i < TL_DROP_COUNT; i++)
-            block.losses[i] = c->dropped[i];
+            block.losses[i] = c->dropped[i] + lr->lost[i]; /* J1: the shard is done with them */
         block.parked_ns = c->parked_ns;
         journal_append(run, &block);
     }
@@ -257,7 +260,7 @@ static void job_do(struct tl_batch *batch)
     struct tl_hlane *lane = batch->lane;
     struct tl_crun *run = batch->run;
     struct tl_engine *e = lane->engine;
-    bool end = batch->end, ring = batch->has_payload;
+    bool end = batch->end, ring = batch->payload_end != 0;
 
     run->n_records += batch->count;
     if (!tl__room_for_index(run, batch->count))
@@ -266,6 +269,8 @@ static void job_do(struct tl_batch *batch)
         bin_open(run);
     if (batch->has_payload)
         payloads_write(batch);
+    if (batch->payload_end > tl_load_rlx(&lane->written_end))     /* relaxed: the writer's own, while it has jobs */
+        tl_store_rel(&lane->written_end, batch->payload_end);     /* H1: records that were left out had payloads too */
     (void)tl_add_rlx(&e->queued_bytes, 0 - batch->payload_bytes); /* relaxed: a figure */
     journal_batch(batch);
     (void)tl_add_rel(&lane->jobs_done, 1u); /* H3: pairs with H4 */

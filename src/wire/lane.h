@@ -106,7 +106,8 @@ struct tl_lane_buffer {
     uint64_t seq;   /* per lane, counts taken buffers */
     tl_au64 count;  /* R6: complete records; A6 in the host's consume and reconcile */
     struct tl_lane_counts counts;
-    uint64_t reserved[2];
+    uint64_t arena_end; /* end of the last payload reserved when it was published */
+    uint64_t reserved;
 };
 _Static_assert(sizeof(struct tl_lane_buffer) == 128, "two cache lines");
 _Static_assert(offsetof(struct tl_lane_buffer, count) == 24, "read by the peer");

@@ -185,6 +185,7 @@ static bool publish(struct tl_producer *p)
     if (p->ready_tail - tl_load_acq(&p->lane->ready_head) >
         mask) /* A4: the slot's old entry has been read; pairs with R4 */
         return false;
+    p->buffer->arena_end = p->arena_pos;
     p->ready[p->ready_tail & mask] = p->buffer_addr;
     p->ready_tail++;
     p->buffer = NULL;
@@ -213,6 +214,7 @@ static bool take(struct tl_producer *p)
         b->flags = 0;
         b->seq = seq;
         b->epoch = p->epoch;
+        b->arena_end = 0;
         tl_store_rel(&b->count, 0); /* R6: the header before any count that reconcile may read; pairs with A6 */
         tl_store_rlx(&p->lane->next_seq, seq + 1);
         tl_store_rel(&p->lane->current, addr); /* R9: the header; pairs with A9 in reconcile */

@@ -29,6 +29,12 @@ static void repair_edges(struct tl_wire_deps_edge *edges, uint32_t n)
     }
 }
 
+static void repair_ids(uint64_t *ids, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        ids[i] &= UINT64_C(0x3ffffffff);
+}
+
 /* What would end at the inspection or at the first gap goes on. */
 static void repair(struct deps_tape *tape)
 {
@@ -51,6 +57,7 @@ static void repair(struct deps_tape *tape)
             if ((r->task.flags & TL_WIRE_DEPS_ALLOC) != 0)
                 r->task.n_deps = r->task.n_edges = 0;
             repair_edges(r->task.edges, TL_WIRE_DEPS_TASK_EDGES);
+            repair_ids(r->task.deps, TL_WIRE_DEPS_TASK_IDS);
             arg = 0;
             break;
         case TL_WIRE_DEPS_ARG:
@@ -60,6 +67,7 @@ static void repair(struct deps_tape *tape)
             break;
         case TL_WIRE_DEPS_IDS:
             r->ids.count = (uint8_t)(r->ids.count % 15 + 1);
+            repair_ids(r->ids.ids, TL_WIRE_DEPS_IDS_MAX);
             break;
         default:
             r->kind = TL_WIRE_DEPS_EDGES;

@@ -133,7 +133,7 @@ static inline const char *tape_inspect(const struct deps_tape *tape)
     const char *field = NULL;
 
     for (uint32_t i = 0; i < tape->count && field == NULL; i++)
-        field = tl__deps_collector.inspect(&tape->records[i], &payload);
+        field = tl__record_check(&tl__deps_collector, &(struct tl_record_limits){0}, &tape->records[i], &payload);
     return field;
 }
 

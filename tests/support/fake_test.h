@@ -68,6 +68,7 @@ static inline struct tl_run_config small_config(const char *dir, int level)
 
     c.output_prefix = dir;
     c.dump_args = level;
+    c.dump_oversize_chunk = true;
     c.dfx_records = 16;
     c.dfx_buffers = 4;
     c.dfx_avg_bytes = 1024; /* arena 64 KiB */

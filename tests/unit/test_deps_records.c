@@ -12,7 +12,7 @@
 static const char *inspect(const void *record)
 {
     struct tl_payload payload;
-    const char *field = tl__deps_collector.inspect(record, &payload);
+    const char *field = tl__record_check(&tl__deps_collector, &(struct tl_record_limits){0}, record, &payload);
 
     assert_int_equal(payload.bytes, 0);
     assert_true(payload.whole);
