@@ -236,6 +236,8 @@ void tl__lane_end(struct tl_hlane *lane, struct tl_crun *run, const struct tl_la
 #define TL_LANE_MEMORY "device memory" /* as field: it could not be copied; the value is its address */
 /* Stops the lane: `field` held `value`, which cannot be. Open runs of the lane end there with TL_ECORRUPT. */
 void tl__lane_corrupt(struct tl_hlane *lane, const char *field, uint64_t value);
+/* Whether a lane's counters can be. */
+bool tl__counts_are_possible(const struct tl_lane_counts *counts);
 /* The open run of that epoch, or NULL. */
 struct tl_crun *tl__run_find(struct tl_engine *e, uint32_t epoch);
 /* Hands a batch to the writer. */

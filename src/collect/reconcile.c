@@ -62,6 +62,12 @@ static void end_by_counters(struct tl_hlane *lane, struct tl_crun *run, uint32_t
     if (of == epoch && t->ops->copy_from_device(t, &lane->view->counts, lane->addr + offsetof(struct tl_lane, counts),
                                                 sizeof(counts)) == 0)
         counts = lane->view->counts;
+    /* A device that died in the middle of a record has counted the attempt. */
+    if (counts.attempted > TL_COUNT_MAX || counts.committed > counts.attempted)
+        of = UINT64_MAX; /* hit by a stray write: as if there were none */
+    for (unsigned i = 0; i < TL_DROP_COUNT; i++)
+        if (counts.dropped[i] > counts.attempted)
+            of = UINT64_MAX;
     tl__lane_end(lane, run, of <= epoch ? &counts : NULL);
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arch/pmu.h"
 #include "artifact/args_dump.h"
 #include "artifact/journal.h"
 #include "base/error.h"
@@ -43,6 +44,10 @@ static bool value_is_possible(const struct tl_record_field *f, const struct tl_r
         return memchr(at, 0, f->bytes) != NULL;
     case TL_FIELD_TASK:
         return value >> 32 < TL_RINGS;
+    case TL_FIELD_EVENT:
+        return !limits->pmu || value == limits->pmu_event;
+    case TL_FIELD_COLUMNS:
+        return (value & ~(limits->pmu ? (uint64_t)limits->pmu_columns : f->max)) == 0;
     case TL_FIELD_CORE:
         return value < (limits->cores != 0 ? limits->cores : TL_CORES_MAX);
     }
@@ -60,6 +65,23 @@ const struct tl_record_field *tl__fields_check(const struct tl_record_table *tab
                 return f;
     }
     return NULL;
+}
+
+struct tl_record_limits tl__record_limits(const struct tl_run_facts *facts, uint32_t pmu_event, bool pieces)
+{
+    struct tl_record_limits limits = {.cores = facts->clusters * 3, .no_pieces = !pieces};
+    const struct tl_pmu_set *set = NULL;
+    const struct tl_arch *arch;
+
+    for (unsigned i = 0; (arch = tl__arch_at(i)) != NULL && set == NULL; i++)
+        if (strncmp(facts->arch, arch->name, sizeof(facts->arch)) == 0)
+            set = tl__pmu_set(arch, pmu_event);
+    limits.pmu = set != NULL;
+    limits.pmu_event = pmu_event;
+    for (uint32_t c = 0; set != NULL && c < set->n_columns; c++)
+        if (set->columns[c].machine.event != NULL)
+            limits.pmu_columns |= 1u << c;
+    return limits;
 }
 
 const char *tl__record_check(const struct tl_collector_spec *spec, const struct tl_record_limits *limits,
@@ -147,7 +169,7 @@ int tl__journal_run_check(const struct tl_journal_run *run, const char *path, st
 
 struct tl_record_limits tl__journal_limits(const struct tl_journal_run *run)
 {
-    return (struct tl_record_limits){.cores = run->facts.clusters * 3, .no_pieces = run->dump_chunk == 0};
+    return tl__record_limits(&run->facts, run->pmu_event, run->dump_chunk != 0);
 }
 
 bool tl__journal_lane_is(const struct tl_journal_run *run, unsigned stream, unsigned lane)
@@ -156,6 +178,20 @@ bool tl__journal_lane_is(const struct tl_journal_run *run, unsigned stream, unsi
 
     return (run->facts.lane_streams >> stream & 1u) != 0 && lane >= first &&
            lane - first < tl__lanes_of(stream, run->facts.schedulers);
+}
+
+bool tl__journal_counts_are(const struct tl_journal_block *block)
+{
+    uint64_t lost = 0;
+
+    if (block->attempted > TL_COUNT_MAX)
+        return false;
+    for (unsigned i = 0; i < TL_JOURNAL_MAX_LOSSES; i++) {
+        if (block->losses[i] > TL_COUNT_MAX)
+            return false;
+        lost += block->losses[i];
+    }
+    return lost <= block->attempted;
 }
 
 bool tl__journal_bin_is(uint64_t bin)

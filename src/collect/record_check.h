@@ -22,13 +22,17 @@ struct tl_journal_run;
 
 #define TL_CORES_MAX 4096u /* beyond it a core's number is damage */
 
+#define TL_COUNT_MAX (UINT64_C(1) << 48) /* nobody counts so many records in one run */
+
 enum tl_field_kind {
-    TL_FIELD_UINT,  /* min <= value <= max */
-    TL_FIELD_INT,   /* the same, signed */
-    TL_FIELD_FLAGS, /* no bit beyond those of max */
-    TL_FIELD_TEXT,  /* ends within its bytes */
-    TL_FIELD_TASK,  /* a task's id: its ring is one */
-    TL_FIELD_CORE,  /* a core of the run */
+    TL_FIELD_UINT,    /* min <= value <= max */
+    TL_FIELD_INT,     /* the same, signed */
+    TL_FIELD_FLAGS,   /* no bit beyond those of max */
+    TL_FIELD_TEXT,    /* ends within its bytes */
+    TL_FIELD_TASK,    /* a task's id: its ring is one */
+    TL_FIELD_CORE,    /* a core of the run */
+    TL_FIELD_EVENT,   /* the run's PMU event type */
+    TL_FIELD_COLUMNS, /* bits of PMU columns that a machine can measure */
 };
 
 struct tl_record_field {
@@ -63,7 +67,13 @@ struct tl_record_table {
 struct tl_record_limits {
     uint32_t cores; /* 0: not known */
     bool no_pieces; /* payloads are whole or truncated */
+    bool pmu;       /* the next two are known */
+    uint32_t pmu_event, pmu_columns;
 };
+
+/* Of a run on `facts->clusters` clusters of `facts->arch`, recorded with PMU event type `pmu_event`. */
+struct tl_run_facts;
+struct tl_record_limits tl__record_limits(const struct tl_run_facts *facts, uint32_t pmu_event, bool pieces);
 
 /* NULL and *ret_payload, or the name of the field that holds an impossible value. `record` must not change meanwhile:
  * a copy. */
@@ -78,6 +88,9 @@ int tl__journal_run_check(const struct tl_journal_run *run, const char *path, st
 struct tl_record_limits tl__journal_limits(const struct tl_journal_run *run);
 /* Whether lane `lane` of that run was one of the stream's. */
 bool tl__journal_lane_is(const struct tl_journal_run *run, unsigned stream, unsigned lane);
+/* Whether the counts of an end mark can be. */
+struct tl_journal_block;
+bool tl__journal_counts_are(const struct tl_journal_block *block);
 /* Whether `bin` can be where a record's payload went, as far as a journal can tell: it is TL_BIN_NONE, a known loss,
  * or an offset of a file that can be. */
 bool tl__journal_bin_is(uint64_t bin);

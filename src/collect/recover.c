@@ -110,6 +110,8 @@ static int take(struct recovered *rec, const struct tl_journal_block *b)
     t = &rec->totals[b->stream];
     if (b->kind == TL_JOURNAL_RECORDS)
         return keep(rec, b);
+    if (!tl__journal_counts_are(b)) /* as if the mark had not come */
+        return 0;
     end = &rec->ends[b->stream][b->lane];
     end->marked = true;
     end->attempted = b->attempted;

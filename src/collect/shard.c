@@ -198,7 +198,7 @@ static const char *plan_payload(struct tl_hlane *lane, struct tl_lane_run *lr, c
 
 static struct tl_record_limits limits_of(const struct tl_crun *run)
 {
-    return (struct tl_record_limits){.cores = run->facts.clusters * 3, .no_pieces = !run->config.dump_oversize_chunk};
+    return tl__record_limits(&run->facts, (uint32_t)run->config.pmu, run->config.dump_oversize_chunk);
 }
 
 /* A record that cannot be: it is counted, told of once a lane and run, and left out. */
@@ -365,6 +365,29 @@ static int collect(struct tl_hlane *lane, struct tl_crun *run, const struct tl_l
     return 0;
 }
 
+bool tl__counts_are_possible(const struct tl_lane_counts *c)
+{
+    uint64_t sum = c->committed;
+
+    for (unsigned i = 0; i < TL_DROP_COUNT; i++) {
+        if (c->dropped[i] > TL_COUNT_MAX)
+            return false;
+        sum += c->dropped[i];
+    }
+    return c->attempted <= TL_COUNT_MAX && c->committed <= TL_COUNT_MAX && sum == c->attempted;
+}
+
+/* From a copy: the buffer is the device's memory, whatever it has promised. */
+static void end_by_mark(struct tl_hlane *lane, struct tl_crun *run, const struct tl_lane_counts *mark)
+{
+    const struct tl_lane_counts counts = *mark;
+
+    if (tl__counts_are_possible(&counts))
+        tl__lane_end(lane, run, &counts);
+    else
+        tl__lane_corrupt(lane, "buffer.counts", counts.attempted);
+}
+
 int tl__consume(struct tl_hlane *lane, uint32_t index)
 {
     const struct tl_lane_buffer *b = tl__buffer_view(lane, index);
@@ -387,7 +410,7 @@ int tl__consume(struct tl_hlane *lane, uint32_t index)
         return r;
     lane->seq_next = b->seq + 1;
     if (run != NULL && (b->flags & TL_BUFFER_END) != 0 && !lane->stopped)
-        tl__lane_end(lane, run, &b->counts);
+        end_by_mark(lane, run, &b->counts);
     return 0;
 }
 

@@ -137,21 +137,26 @@ static inline struct tl_run_config stream_config(const char *dir)
     return c;
 }
 
+static inline struct tl_engine_run stream_run(const struct tl_run_config *config)
+{
+    return (struct tl_engine_run){.epoch = 1,
+                                  .config = config,
+                                  .lanes = STREAM_SCHEDULERS,
+                                  .program = "streams",
+                                  .case_name = "case",
+                                  .platform = "fakesim",
+                                  .facts = {.clock_freq_hz = 50000000,
+                                            .arch = "a2a3",
+                                            .clusters = STREAM_CLUSTERS,
+                                            .schedulers = STREAM_SCHEDULERS,
+                                            .task_window = {64, 64, 64, 64},
+                                            .heap_bytes = {4096, 4096, 4096, 4096},
+                                            .dep_pool = {64, 64, 64, 64}}};
+}
+
 static inline uint64_t stream_begin(struct fake_world *w, const struct tl_run_config *config)
 {
-    const struct tl_engine_run run = {.epoch = 1,
-                                      .config = config,
-                                      .lanes = STREAM_SCHEDULERS,
-                                      .program = "streams",
-                                      .case_name = "case",
-                                      .platform = "fakesim",
-                                      .facts = {.clock_freq_hz = 50000000,
-                                                .arch = "a2a3",
-                                                .clusters = STREAM_CLUSTERS,
-                                                .schedulers = STREAM_SCHEDULERS,
-                                                .task_window = {64, 64, 64, 64},
-                                                .heap_bytes = {4096, 4096, 4096, 4096},
-                                                .dep_pool = {64, 64, 64, 64}}};
+    const struct tl_engine_run run = stream_run(config);
     struct tl_error err = {0};
     uint64_t dfx = 0;
 

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Structured fuzzing of what the host reads from strangers: journals whose checksums are right and whose contents are
+ * wrong, and device memory that a kernel's stray writes hit. An input is one run's journal, or one run, with a few
+ * fields (of records, headers, lanes, queues) set to extreme values. The host must live, answer soon, and keep every
+ * record that was not hit: each is either collected or counted, and no more are counted as corrupt than were hit.
+ *
+ *     stress_strangers [--journal N] [--memory N] [--seed S] [--from I]
+ *
+ * Inputs run in a child, so that one that kills it is told by its number and the rest goes on.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "stress/strangers.h"
+
+#define HANG_S 20
+
+struct strangers *strangers;
+
+static void silent(void *ctx, enum tl_log_level level, const char *line)
+{
+    (void)ctx, (void)level, (void)line;
+}
+
+uint64_t strangers_random(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static uint64_t extreme(uint64_t *random, uint64_t old)
+{
+    const uint64_t r = strangers_random(random);
+
+    switch (r % 10) {
+    case 0:
+        return 0;
+    case 1:
+        return UINT64_MAX;
+    case 2:
+        return UINT64_C(1) << (r >> 8) % 64;
+    case 3:
+        return (UINT64_C(1) << (r >> 8) % 64) - 1;
+    case 4:
+        return old + 1;
+    case 5:
+        return old - 1;
+    case 6:
+        return UINT64_C(0x8000000080008080);
+    case 7:
+        return UINT64_C(0x7fffffff7fff7f7f);
+    case 8:
+        return old ^ UINT64_C(1) << (r >> 8) % 64;
+    default:
+        return r >> 4;
+    }
+}
+
+void strangers_hit(uint64_t *random, void *at, unsigned bytes)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, at, bytes);
+    value = extreme(random, value);
+    memcpy(at, &value, bytes);
+}
+
+void strangers_hit_record(uint64_t *random, const struct tl_collector_spec *spec, uint8_t *record)
+{
+    const unsigned kind = spec->n_tables == 1 ? 0 : record[0] % spec->n_tables;
+    const struct tl_record_table *table = &spec->tables[kind];
+    const uint64_t r = strangers_random(random);
+
+    if (r % 2 == 0 && table->n != 0) {
+        const struct tl_record_field *f = &table->fields[(r >> 8) % table->n];
+
+        if (f->kind == TL_FIELD_TEXT)
+            memset(record + f->offset, 'x', f->bytes);
+        else
+            strangers_hit(random, record + f->offset + (r >> 16) % f->count * f->bytes, f->bytes);
+    } else {
+        const unsigned bytes = 1u << (r >> 8) % 4;
+
+        strangers_hit(random, record + (r >> 16) % (spec->record_bytes / bytes) * bytes, bytes);
+    }
+}
+
+void strangers_must(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "strangers: %s %" PRIu64 " of seed %" PRIu64 ": %s\n", strangers->part, strangers->now,
+            strangers->seed, what);
+    _exit(3);
+}
+
+static void child_main(uint64_t n, void (*one)(uint64_t input), void (*begin)(void))
+{
+    const struct itimerval limit = {.it_value = {.tv_sec = HANG_S}};
+
+    tl__log_set_sink(silent, NULL);
+    begin();
+    for (; strangers->now < n; strangers->now++) {
+        (void)setitimer(ITIMER_REAL, &limit, NULL);
+        one(strangers->now);
+        strangers->done++;
+    }
+    _exit(0);
+}
+
+/* How many inputs failed. */
+static unsigned run(const char *part, uint64_t from, uint64_t n, void (*one)(uint64_t input), void (*begin)(void))
+{
+    unsigned failed = 0;
+    struct timespec start, end;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &start);
+    (void)snprintf(strangers->part, sizeof(strangers->part), "%s", part);
+    strangers->done = strangers->hits = strangers->corrupt = strangers->kept = strangers->refused = 0;
+    for (strangers->now = from; strangers->now < n && failed < 20; strangers->now++) {
+        pid_t child;
+        int status = 0;
+
+        (void)fflush(NULL);
+        child = fork();
+        if (child == 0)
+            child_main(n, one, begin);
+        (void)waitpid(child, &status, 0);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            break;
+        failed++;
+        if (WIFSIGNALED(status))
+            fprintf(stderr, "strangers: %s %" PRIu64 " of seed %" PRIu64 ": signal %d%s\n", part, strangers->now,
+                    strangers->seed, WTERMSIG(status), WTERMSIG(status) == SIGALRM ? ", it hangs" : "");
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    printf("%-8s %" PRIu64 " inputs, %" PRIu64 " fields hit, %" PRIu64 " records left out, %" PRIu64 " kept, %" PRIu64
+           " refused whole, %u failed, %.0f s\n",
+           part, strangers->done, strangers->hits, strangers->corrupt, strangers->kept, strangers->refused, failed,
+           (double)(end.tv_sec - start.tv_sec));
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t journals = 300, memories = 300, seed = 1, from = 0;
+    unsigned failed;
+
+    for (int i = 1; i + 1 < argc; i += 2) {
+        uint64_t *to = strcmp(argv[i], "--journal") == 0  ? &journals
+                       : strcmp(argv[i], "--memory") == 0 ? &memories
+                       : strcmp(argv[i], "--seed") == 0   ? &seed
+                       : strcmp(argv[i], "--from") == 0   ? &from
+                                                          : NULL;
+
+        if (to == NULL)
+            return 2;
+        *to = strtoull(argv[i + 1], NULL, 10);
+    }
+    strangers = mmap(NULL, sizeof(*strangers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (strangers == MAP_FAILED)
+        return 1;
+    strangers->seed = seed;
+    (void)snprintf(strangers->dir, sizeof(strangers->dir), "%s/tl-strangers-XXXXXX",
+                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    if (mkdtemp(strangers->dir) == NULL)
+        return 1;
+    failed = run("journal", from, journals, strangers_journal, strangers_journal_begin);
+    failed += run("memory", from, memories, strangers_memory, strangers_memory_begin);
+    return strangers_clean() != 0 || failed != 0;
+}
