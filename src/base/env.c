@@ -53,6 +53,11 @@ void tl__wake(tl_au32 *word, uint32_t n)
         env->wake(word, n);
 }
 
+uint64_t tl__look_ns(void)
+{
+    return env->look_ns();
+}
+
 void tl__relax(void)
 {
     env->relax();

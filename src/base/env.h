@@ -40,6 +40,13 @@ void tl__join(struct tl_thread *thread);
 int tl__park(tl_au32 *word, uint32_t expected, uint64_t deadline_ns);
 void tl__wake(tl_au32 *word, uint32_t n);
 
+/*
+ * How long a waiter sleeps at most before it looks again by itself, where the other side might not ring: 100 ms. In the
+ * controlled environment TL_FOREVER, so that a ring that is lost is found and not healed; there the fault look=NS sets
+ * it.
+ */
+uint64_t tl__look_ns(void);
+
 /* Lets others run; for bounded spins. */
 void tl__relax(void);
 

@@ -73,6 +73,11 @@ static void controlled_join(struct tl_thread *thread)
     tl__fiber_fini(&target->fiber);
 }
 
+static uint64_t controlled_look_ns(void)
+{
+    return tl__fault_value("look", TL_FOREVER);
+}
+
 static int controlled_park(tl_au32 *word, uint32_t expected, uint64_t deadline_ns)
 {
     struct tl_run *run = tl__run;
@@ -200,6 +205,7 @@ static const struct tl_env_ops controlled_ops = {
     .spawn = controlled_spawn,
     .join = controlled_join,
     .park = controlled_park,
+    .look_ns = controlled_look_ns,
     .wake = controlled_wake,
     .relax = controlled_relax,
     .write_some = controlled_write_some,

@@ -21,6 +21,7 @@ struct tl_env_ops {
     int (*park)(tl_au32 *word, uint32_t expected, uint64_t deadline_ns);
     void (*wake)(tl_au32 *word, uint32_t n);
     void (*relax)(void);
+    uint64_t (*look_ns)(void);
     /* One system call's worth: bytes written (> 0), or a negative TL_E code. Interrupted calls are repeated inside. */
     ssize_t (*write_some)(int fd, const void *data, size_t bytes, uint64_t offset);
     int (*sync)(int fd);

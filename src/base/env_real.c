@@ -264,6 +264,11 @@ static void real_sync_window(int fd, uint64_t start, uint64_t bytes, uint64_t wa
                               SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
+static uint64_t real_look_ns(void)
+{
+    return UINT64_C(100000000);
+}
+
 const struct tl_env_ops tl__env_real = {
     .now_ns = real_now_ns,
     .spawn = real_spawn,
@@ -271,6 +276,7 @@ const struct tl_env_ops tl__env_real = {
     .park = real_park,
     .wake = real_wake,
     .relax = real_relax,
+    .look_ns = real_look_ns,
     .write_some = real_write_some,
     .sync = real_sync,
     .sync_window = real_sync_window,

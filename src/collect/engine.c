@@ -79,6 +79,15 @@ static bool pass(struct tl_shard *s)
     return progressed;
 }
 
+/* Between runs nobody writes the bells, and nothing looks. */
+static bool has_run(const struct tl_engine *e)
+{
+    for (unsigned i = 0; i < TL_ENGINE_RUNS; i++)
+        if (tl_load_acq(&e->runs[i].epoch) != 0) /* E2 */
+            return true;
+    return false;
+}
+
 void tl__shard_main(void *shard)
 {
     struct tl_shard *s = shard;
@@ -97,7 +106,7 @@ void tl__shard_main(void *shard)
         if (!pass(s)) {
             deadline = tl__watch_step(s);
             if (!s->stop)
-                (void)tl__bell_sleep(s->bell, ticket, deadline);
+                (void)(has_run(s->engine) ? tl__bell_doze : tl__bell_sleep)(s->bell, ticket, deadline);
         }
         tl__bell_disarm(s->bell);
     }
@@ -110,7 +119,7 @@ int tl__shard_request(struct tl_shard *s, enum tl_request what, struct tl_crun *
     s->what = what;
     s->run = run;
     tl_store_rel(&s->req, number); /* Q1: the fields; pairs with Q2 */
-    tl__bell_ring(s->bell);
+    tl__bell_wake(s->bell);
     while ((seen = tl_load_acq(&s->ack)) != number) /* Q4: what was done; pairs with Q3 */
         (void)tl__park(&s->ack, seen, TL_FOREVER);
     return s->reply;

@@ -208,8 +208,10 @@ int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint6
         tl__journal_close(slot->journal, true);
         return tl__fail(reterr, r, "%s/%s: cannot write: %s", slot->dir, TL_JOURNAL_NAME, tl_strerror(r));
     }
-    tl_store_rlx(&e->last_epoch, run->epoch); /* relaxed: E1 publishes it */
-    tl_store_rel(&slot->epoch, run->epoch);   /* E1: the run is bound; pairs with E2 */
+    tl_store_rlx(&e->last_epoch, run->epoch);  /* relaxed: E1 publishes it */
+    tl_store_rel(&slot->epoch, run->epoch);    /* E1: the run is bound; pairs with E2 */
+    for (unsigned i = 0; i < e->n_shards; i++) /* from here on they look by themselves too */
+        tl__bell_wake(e->shards[i].bell);
     *ret_dfx = e->region_addr;
     return 0;
 }

@@ -91,6 +91,9 @@ void tl__lane_corrupt(struct tl_hlane *lane, const char *field, uint64_t value)
     if (lane->stopped)
         return;
     lane->stopped = true;
+    /* The device must not wait for what never comes: where it would, it is refused at once. */
+    (void)tl__index_push(e->transport, &lane->view->closed, lane->addr + offsetof(struct tl_lane, closed), 1);
+    tl__bell_wake(&e->transport->desc.bells->device);
     tl_store_rlx(&e->broken, 1u); /* relaxed: the worker reads it after a seal */
     stop_text(lane, field, value, text, sizeof(text));
     tl_log_error("%s; the lane is stopped", text);

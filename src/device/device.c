@@ -131,7 +131,7 @@ void tl__device_sleep(struct tl_device *d, unsigned hint, bool (*look)(void *arg
     if (!step_all(d, hint) && (look == NULL || !look(arg))) {
         check_over(d);
         if (!tl__device_over(d))
-            (void)tl__bell_sleep(bell, ticket, wake_deadline(d));
+            (void)tl__bell_doze(bell, ticket, wake_deadline(d));
     }
     tl__bell_disarm(bell);
 }

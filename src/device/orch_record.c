@@ -112,7 +112,7 @@ static void wait_alone(struct tl_device *d)
         const bool done = settled(&d->orch_record);
 
         if (!done) /* relaxed: this thread has just set it */
-            (void)tl__bell_sleep(bell, ticket, tl_load_rlx(&d->orch_record.deadline_ns));
+            (void)tl__bell_doze(bell, ticket, tl_load_rlx(&d->orch_record.deadline_ns));
         tl__bell_disarm(bell);
         if (done)
             return;

@@ -38,7 +38,7 @@ void tl__chip_deliver(struct tl_chip *c, const struct tl_mail *mail)
     default:
         return;
     }
-    tl__bell_ring(&c->bells->run);
+    tl__bell_wake(&c->bells->run);
 }
 
 void tl__chip_died(struct tl_chip *c, int signal_number, const char *death)
@@ -46,7 +46,7 @@ void tl__chip_died(struct tl_chip *c, int signal_number, const char *death)
     c->death_signal = signal_number;
     (void)snprintf(c->death, sizeof(c->death), "%s", death);
     tl_store_rel(&c->dead, 1u); /* C1: publishes how; pairs with C2 */
-    tl__bell_ring(&c->bells->run);
+    tl__bell_wake(&c->bells->run);
 }
 
 /* True if the run's status says that it has failed. State and code are one word. */
@@ -79,7 +79,7 @@ static enum tl_chip_event await(struct tl_chip *c, const tl_au32 *counter, uint3
             *grace_ns = tl__now_ns() + GRACE_NS;
             rc = TL_ETIMEDOUT;
         } else
-            rc = tl__bell_sleep(bell, ticket, deadline_ns);
+            rc = tl__bell_doze(bell, ticket, deadline_ns);
         tl__bell_disarm(bell);
         if (event != TL_CHIP_TIMEOUT || rc == TL_ETIMEDOUT)
             return event;

@@ -10,8 +10,8 @@
  *     ringer  publish; full fence B2; seq += 1; wake only if waiting != 0
  * Either the waiter's second look sees what was published or the ringer sees `waiting`: B1 and B2 order a store before
  * a load on each side. A dead waiter leaves `waiting` raised: each ring then costs one system call and nothing else. A
- * dead ringer never rings: every wait has a deadline or another ringer (the chip's monitor rings `run` when the chip
- * dies).
+ * dead ringer never rings, and the page itself may be hit by a stray write: while a run is open every sleeper looks again
+ * by itself after tl__look_ns() (tl__bell_doze), so that its end depends on nobody's honesty.
  */
 #ifndef TL_WIRE_BELL_H
 #define TL_WIRE_BELL_H
@@ -56,6 +56,28 @@ static inline void tl__bell_disarm(struct tl_bell *bell)
 static inline int tl__bell_sleep(struct tl_bell *bell, uint32_t ticket, uint64_t deadline_ns)
 {
     return tl__park(&bell->seq, ticket, deadline_ns);
+}
+
+/*
+ * The same for a bell that another side can write: 0 also after tl__look_ns(). A stray write into the page (one memset
+ * too far) takes `waiting` away under a sleeper, and nobody rings for it again; its own look finds what was published.
+ */
+static inline int tl__bell_doze(struct tl_bell *bell, uint32_t ticket, uint64_t deadline_ns)
+{
+    const uint64_t look = tl__look_ns(), until = look == TL_FOREVER ? TL_FOREVER : tl__now_ns() + look;
+
+    if (until >= deadline_ns)
+        return tl__bell_sleep(bell, ticket, deadline_ns);
+    (void)tl__bell_sleep(bell, ticket, until);
+    return 0;
+}
+
+/* Rings whether anybody seems to wait or not: for what is rare and must not be missed. */
+static inline void tl__bell_wake(struct tl_bell *bell)
+{
+    tl_fence_full();                  /* B2 */
+    (void)tl_add_rel(&bell->seq, 1u); /* R-bell */
+    tl__wake(&bell->seq, UINT32_MAX);
 }
 
 static inline void tl__bell_ring(struct tl_bell *bell)

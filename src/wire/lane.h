@@ -70,7 +70,8 @@ struct tl_lane {
     tl_au64 free_tail;  /* R2: publishes free_queue entries; A2 in the device's take */
     tl_au64 ready_head; /* R4: gives ready_queue slots back; A4 in the device's publish */
     tl_au64 arena_ack;  /* R3: payloads below are out of the arena; A3 in the device's reserve. Monotonic */
-    uint64_t reserved1[5];
+    tl_au64 closed;     /* 1: the host has stopped the lane, and nothing more arrives. relaxed: it orders nothing */
+    uint64_t reserved1[4];
     /* Line 3. writer: device; readers: host. */
     tl_au64 ready_tail;   /* R1: publishes ready_queue entries and the buffers they name; A1 in the host's drain */
     tl_au64 free_head;    /* R5: gives free_queue slots back; A5 in the host's refill */

@@ -129,11 +129,16 @@ static void park(struct tl_producer *p, uint64_t now)
     tl__bell_ring(p->host);
 }
 
-/* TL_EAGAIN while there is hope; TL_ELOST once the host has shown no life for TL_HOST_DEAD_NS. */
+/* TL_EAGAIN while there is hope; TL_ELOST once the host has shown no life for TL_HOST_DEAD_NS; TL_ECORRUPT at once if
+ * it has stopped the lane. */
 static int wait_or_give_up(struct tl_producer *p)
 {
     uint64_t now = tl__now_ns(), beat;
 
+    if (tl_load_rlx(&p->lane->closed) != 0) {
+        unpark(p);
+        return TL_ECORRUPT;
+    }
     if (p->wait_from_ns == 0) {
         park(p, now);
         return TL_EAGAIN;
@@ -347,14 +352,16 @@ int tl__producer_reserve(struct tl_producer *p, uint64_t bytes, void **ret_paylo
         return r;
     }
     p->attempt_open = false;
-    if (r == TL_ELOST)
-        p->lane->counts.dropped[TL_DROP_HOST_DEAD]++;
-    return r;
+    if (r < 0)
+        p->lane->counts.dropped[r == TL_ECORRUPT ? TL_DROP_CORRUPT : TL_DROP_HOST_DEAD]++;
+    return r < 0 ? TL_ELOST : 0;
 }
 
 int tl__producer_reserve_more(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset)
 {
-    return reserve(p, bytes, ret_payload, ret_offset);
+    int r = reserve(p, bytes, ret_payload, ret_offset);
+
+    return r == TL_ECORRUPT ? TL_ELOST : r;
 }
 
 static void commit(struct tl_producer *p, uint64_t payload_bytes)
@@ -401,5 +408,5 @@ int tl__producer_end(struct tl_producer *p)
         return r;
     unpark(p);
     p->epoch = 0;
-    return r;
+    return r == TL_ECORRUPT ? TL_ELOST : r;
 }

@@ -58,7 +58,7 @@ void tl__producer_begin(struct tl_producer *p, uint32_t epoch);
  * Room for one record with `bytes` of payload (0: none; at most arena_bytes). Counts the attempt the first time.
  *   0           *ret_payload (NULL for 0 bytes) is the place, *ret_offset its monotonic arena offset; record and commit
  * follow TL_EAGAIN   parked; call again with the same bytes after the device bell rang or tl__producer_deadline()
- * passed TL_ELOST    given up: the host is dead; counted as dropped
+ * passed TL_ELOST    given up: the host is dead, or has stopped the lane; counted as dropped
  */
 int tl__producer_reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset);
 /* As reserve, for a further piece of a record already counted: losing it leaves the record partial, not dropped. */
@@ -77,7 +77,7 @@ static inline void tl__producer_count_truncated(struct tl_producer *p)
 {
     p->lane->counts.truncated++;
 }
-/* Publishes the end mark of the epoch. 0, TL_EAGAIN (as reserve), TL_ELOST (the host is dead: no mark). */
+/* Publishes the end mark of the epoch. 0, TL_EAGAIN (as reserve), TL_ELOST (the host is dead or has stopped the lane: no mark). */
 int tl__producer_end(struct tl_producer *p);
 /* What a record cost, from room for it to its commit, picoseconds: the median of the last that were measured, so that a
  * thread that was interrupted in one does not count. 0: none was. */

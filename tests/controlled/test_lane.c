@@ -28,11 +28,13 @@ enum trouble {
     SHORT_WRITES,
     DEVICE_KILLED,
     NO_MEMORY,
+    BELLS_ZEROED, /* by a kernel, again and again */
     TROUBLES
 };
 
-static const char *const trouble_names[] = {"none",      "slow writer", "host pauses",  "writer pauses", "host dead",
-                                            "disk full", "disk error",  "short writes", "device killed", "no memory"};
+static const char *const trouble_names[] = {"none",          "slow writer", "host pauses", "writer pauses",
+                                            "host dead",     "disk full",   "disk error",  "short writes",
+                                            "device killed", "no memory",   "bells zeroed"};
 
 struct scenario {
     uint64_t seed;
@@ -89,6 +91,9 @@ static void faults_of(struct scenario *s, uint64_t *r)
     case NO_MEMORY:
         snprintf(s->faults, sizeof(s->faults), "alloc@%llu+%llu", 1 + bytes % 60, 1 + bytes % 5);
         break;
+    case BELLS_ZEROED:
+        snprintf(s->faults, sizeof(s->faults), "look=100000000");
+        break;
     default:
         break;
     }
@@ -141,6 +146,7 @@ struct state {
     struct fake_world w;
     char dirs[RUNS][160];
     struct tl_thread *threads[FAKE_LANES];
+    uint64_t zeroed;
 };
 
 struct pump {
@@ -155,10 +161,25 @@ static void pump_main(void *arg)
     fake_role_run(p->role, p->chip);
 }
 
+static void zero_bells(void *arg)
+{
+    struct state *st = arg;
+
+    for (int i = 0; i < 4; i++) {
+        tl__controlled_sleep(tl__controlled_choose(2000000));
+        memset(st->w.chip.bells, 0, sizeof(*st->w.chip.bells));
+        st->zeroed++;
+    }
+}
+
 static bool on_the_device(struct state *st)
 {
     struct pump pumps[FAKE_LANES];
+    struct tl_thread *stray = NULL;
     bool over = true;
+
+    if (st->s->trouble == BELLS_ZEROED)
+        tl__controlled_check(tl__spawn("stray", zero_bells, st, &stray) == 0);
 
     for (unsigned i = 0; i < st->s->lanes; i++) {
         pumps[i] = (struct pump){&st->w.roles[i], &st->w.chip};
@@ -166,6 +187,7 @@ static bool on_the_device(struct state *st)
     }
     for (unsigned i = 0; i < st->s->lanes; i++)
         tl__join(st->threads[i]);
+    tl__join(stray);
     for (unsigned i = 0; i < st->s->lanes; i++)
         over = over && st->w.roles[i].over;
     return over;
@@ -334,8 +356,9 @@ static int one_seed(uint64_t seed, const char *base, bool trace, uint64_t *fired
     }
     opts.faults = s.faults;
     r = tl__controlled_run(&opts, seed_main, &st, &report);
-    fired[s.trouble] +=
-        s.step != 0 ? report.steps >= s.step : report.faults.count > 0 && report.faults.entries[0].fired;
+    fired[s.trouble] += s.trouble == BELLS_ZEROED ? st.zeroed != 0
+                        : s.step != 0             ? report.steps >= s.step
+                                                  : report.faults.count > 0 && report.faults.entries[0].fired;
     if (r == 0 && report.allocs_live != 0) {
         printf("%lld allocations were never freed\n", (long long)report.allocs_live);
         r = TL_ENOMEM;

@@ -235,7 +235,7 @@ void strangers_journal(uint64_t input)
         }
     }
     write_journal();
-    code = tl__engine_recover(dir, &result, &err);
+    code = tl__engine_recover(dir, NULL, &result, &err);
     strangers_must(code <= 0 && (code == 0 || err.msg[0] != '\0'), "no reason for a refusal");
     strangers->refused += code != 0;
     if (code != 0)

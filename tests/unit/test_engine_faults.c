@@ -245,6 +245,39 @@ static void test_garbage(void **state)
         }
 }
 
+/* A lane that the host has stopped refuses where it would wait: no 30 s for each record, and no watchdog held up. */
+static void test_stopped_lane_refuses_at_once(void **state)
+{
+    (void)state;
+    for (enum fake_kind kind = 0; kind < FAKE_KINDS; kind++) {
+        struct fake_world w;
+        struct tl_run_config c = small_config(fresh_dir(), 2);
+        struct tl_run_result result = {0};
+        struct tl_error err = {0};
+        const struct tl_lane *lane;
+        uint64_t from;
+
+        fake_world_init(&w, kind, 1, MEMORY);
+        must_begin(&w, 1, 2, &c, &mixed);
+        step_until(&w.roles[0], 97);
+        settle(&w.roles[0]);
+        bad_entry(&w.roles[0]);
+        w.roles[0].producer.buffer = NULL;
+        tl__bell_ring(&w.chip.bells->shard[0]);
+        from = tl__now_ns();
+        run_roles(&w, 0);
+        assert_true(tl__now_ns() - from < TL_HOST_DEAD_NS); /* the first wait alone would last so long */
+        lane = w.roles[0].producer.lane;
+        assert_true(w.roles[0].lost > 0);
+        assert_int_equal(lane->counts.dropped[TL_DROP_CORRUPT], w.roles[0].lost);
+        assert_int_equal(lane->counts.dropped[TL_DROP_HOST_DEAD], 0);
+        assert_int_equal(tl_load_rlx(&lane->parked_since), 0); /* relaxed: the role is over */
+        assert_int_equal(tl__engine_quiesce(w.engine, 1, in_seconds(20)), 0);
+        assert_int_equal(fake_export(w.engine, 1, 600, &result, &err), TL_ECORRUPT);
+        fake_world_fini(&w);
+    }
+}
+
 /* One record that a stray write hit costs that record: it is counted, the run says which field it was, and everything
  * before and behind it comes through. */
 static void test_stray_writes_into_records(void **state)
@@ -510,10 +543,15 @@ static void test_back_pressure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_garbage),          cmocka_unit_test(test_stray_writes_into_records),
-        cmocka_unit_test(test_device_dies),      cmocka_unit_test(test_dies_while_publishing),
-        cmocka_unit_test(test_unfinished_chunk), cmocka_unit_test(test_disk_full),
-        cmocka_unit_test(test_recover),          cmocka_unit_test(test_back_pressure),
+        cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_stopped_lane_refuses_at_once),
+        cmocka_unit_test(test_stray_writes_into_records),
+        cmocka_unit_test(test_device_dies),
+        cmocka_unit_test(test_dies_while_publishing),
+        cmocka_unit_test(test_unfinished_chunk),
+        cmocka_unit_test(test_disk_full),
+        cmocka_unit_test(test_recover),
+        cmocka_unit_test(test_back_pressure),
     };
 
     return fake_main("engine faults", tests, sizeof(tests) / sizeof(tests[0]));
