@@ -32,6 +32,8 @@ void tl__chip_deliver(struct tl_chip *c, const struct tl_mail *mail)
         (void)tl_add_rel(&c->loaded, 1u); /* C1: publishes code and text; pairs with C2 */
         break;
     case TL_MAIL_DONE:
+        if (tl_load_rlx(&c->done) == tl_load_rlx(&c->launches_asked)) /* relaxed: counted before it was asked for */
+            return; /* nobody asked: a program's own words on the mailbox */
         c->done_code = mail->code;
         (void)tl_add_rel(&c->done, 1u); /* C1: publishes the code; pairs with C2 */
         break;
@@ -108,8 +110,8 @@ static int make_bells(struct tl_chip *c, struct tl_error *reterr)
 {
     void *page;
 
-    c->bells_fd = memfd_create("tasklens-bells", MFD_CLOEXEC);
-    if (c->bells_fd < 0 || ftruncate(c->bells_fd, sizeof(struct tl_bell_page)) != 0)
+    c->bells_fd = memfd_create("tasklens-bells", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (c->bells_fd < 0 || ftruncate(c->bells_fd, sizeof(struct tl_bell_page)) != 0 || tl__sim_seal(c->bells_fd) != 0)
         return tl__fail(reterr, tl__code_of_errno(errno), "cannot make the bell page: %s", strerror(errno));
     page = mmap(NULL, sizeof(struct tl_bell_page), PROT_READ | PROT_WRITE, MAP_SHARED, c->bells_fd, 0);
     if (page == MAP_FAILED)

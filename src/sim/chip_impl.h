@@ -34,7 +34,7 @@ struct tl_chip {
     /* writer: the deliverer (monitor or chip thread); readers: after the counter that follows. */
     int32_t ready_code, loaded_code, done_code;
     char text[1024]; /* of READY or LOADED */
-    char death[96];
+    char death[160];
     int death_signal;
     tl_au32 ready, loaded, done; /* C1: messages received; publishes the fields above; pairs with C2 in await */
     tl_au32 dead;                /* C1: 1: the chip is gone; publishes death; pairs with C2 */

@@ -29,6 +29,11 @@ static void unlock(struct tl_sim_memory *m)
         tl__wake(&m->lock, 1);
 }
 
+int tl__sim_seal(int fd)
+{
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+}
+
 int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error *reterr)
 {
     memset(m, 0, sizeof(*m));
@@ -40,8 +45,8 @@ int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error
     if (m->first == NULL)
         return tl__fail(reterr, TL_ENOMEM, "no host memory for the table of device memory");
     m->first->bytes = m->bytes;
-    m->fd = memfd_create("tasklens-gm", MFD_CLOEXEC);
-    if (m->fd < 0 || ftruncate(m->fd, (off_t)m->bytes) != 0) {
+    m->fd = memfd_create("tasklens-gm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (m->fd < 0 || ftruncate(m->fd, (off_t)m->bytes) != 0 || tl__sim_seal(m->fd) != 0) {
         int err = errno;
 
         tl__sim_memory_fini(m);

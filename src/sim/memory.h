@@ -31,6 +31,10 @@ struct tl_sim_memory {
     uint64_t used_bytes;     /* guard: lock */
 };
 
+/* Fixes the size of a memfd for ever, whoever has a descriptor: behind a mapping of a file that was cut is SIGBUS. 0, or
+ * -1 and errno. */
+int tl__sim_seal(int fd);
+
 /* `bytes` is rounded up to whole pages. 0, TL_ENOMEM, TL_EIO. */
 int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error *reterr);
 void tl__sim_memory_fini(struct tl_sim_memory *m);

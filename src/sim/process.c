@@ -119,9 +119,10 @@ static int spawn_chip(struct runner *r, const char *path)
 /*
  * Delivers what the chip says until it is gone. The mailbox's end alone does not tell of a death: a process that a
  * program forked in the chip has the chip's end too, and keeps the mailbox open for as long as it lives. So the process
- * itself is watched. Where the system cannot do that (Linux before 5.3, no descriptor left) the mailbox has to do.
+ * itself is watched. What is not a whole message comes from a program; then the chip is killed, and `misuse` says why.
+ * Where the system cannot do that (Linux before 5.3, no descriptor left) the mailbox has to do.
  */
-static void listen_to_chip(struct runner *r)
+static void listen_to_chip(struct runner *r, char *misuse, size_t size)
 {
     const int process = (int)syscall(SYS_pidfd_open, r->pid, 0); /* close-on-exec by itself; poll() passes over -1 */
     struct pollfd both[2] = {{.fd = r->fd, .events = POLLIN}, {.fd = process, .events = POLLIN}};
@@ -134,9 +135,15 @@ static void listen_to_chip(struct runner *r)
             continue;
         /* After the poll: what a chip said before it died is here when its death is. */
         n = recv(r->fd, r->incoming, sizeof(*r->incoming), ready < 0 ? 0 : MSG_DONTWAIT);
-        if (n == (ssize_t)sizeof(*r->incoming))
+        if (n == (ssize_t)sizeof(*r->incoming)) {
             tl__chip_deliver(r->chip, r->incoming);
-        else if (n >= 0 || (errno != EINTR && errno != EAGAIN) || (errno == EAGAIN && both[1].revents != 0))
+        } else if (n > 0) { /* not the chip's own: nothing that comes after can be trusted */
+            (void)snprintf(misuse, size,
+                           "was killed, because a program wrote %zd byte%s into the chip's mailbox, descriptor %d", n,
+                           n == 1 ? "" : "s", TL_CHIP_FD_MAIL);
+            (void)kill(r->pid, SIGKILL); /* not reaped yet, so the number is the chip's */
+            break;
+        } else if (n >= 0 || (errno != EINTR && errno != EAGAIN) || (errno == EAGAIN && both[1].revents != 0))
             break;
     }
     if (process >= 0)
@@ -144,7 +151,7 @@ static void listen_to_chip(struct runner *r)
 }
 
 /* Reaps the chip, which is gone or has closed its end of the mailbox, and tells how it ended. */
-static void bury(struct runner *r)
+static void bury(struct runner *r, const char *misuse)
 {
     char death[sizeof(r->chip->death)];
     int status = 0, signal_number = 0;
@@ -161,6 +168,8 @@ static void bury(struct runner *r)
     } else {
         (void)snprintf(death, sizeof(death), "is gone, and the caller's SIGCHLD setting hides how");
     }
+    if (misuse[0] != '\0')
+        (void)snprintf(death, sizeof(death), "%s", misuse);
     tl_store_rel(&r->reaped, 1u); /* P3: the number may belong to somebody else from here on; pairs with P4 */
     tl__wake(&r->reaped, UINT32_MAX);
     tl__chip_died(r->chip, signal_number, death);
@@ -169,7 +178,7 @@ static void bury(struct runner *r)
 static void monitor_main(void *arg)
 {
     struct runner *r = arg;
-    char path[4096];
+    char path[4096], misuse[sizeof(r->chip->death)] = "";
 
     r->spawn_errno = tl__chip_locate(path, sizeof(path)) == 0 ? spawn_chip(r, path) : ENOENT;
     (void)close(r->chip_fd);
@@ -178,8 +187,8 @@ static void monitor_main(void *arg)
     tl__wake(&r->spawned, 1);
     if (r->spawn_errno != 0)
         return;
-    listen_to_chip(r);
-    bury(r);
+    listen_to_chip(r, misuse, sizeof(misuse));
+    bury(r, misuse);
 }
 
 static int process_kill(struct tl_chip *c)
