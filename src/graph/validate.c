@@ -224,10 +224,6 @@ int tl__graph_validate(struct tl_graph *g, const struct tl_task_args *args, cons
                 subtasks->func[k]);
     if (code == 0 && subtasks->func[0] < 0 && subtasks->func[1] < 0 && subtasks->func[2] < 0)
         code = tl__graph_refuse(g, reterr, "no kernel: give at least one func_id that is not -1");
-    for (uint32_t k = 0; k < 3 && code == 0; k++)
-        if (subtasks->func[k] < -1)
-            code = tl__graph_refuse(g, reterr, "func_id %d: a kernel's func_id is 0 or more, and -1 leaves a part out",
-                                    subtasks->func[k]);
     for (uint32_t i = 0; i < args->n_tensors && code == 0; i++)
         code = check_tensor(g, args, i, reterr);
     for (uint32_t i = 0; i < args->n_tensors && code == 0; i++)

@@ -59,7 +59,7 @@ static void a_negative_func_id_in_a_mix_is_refused(void **state)
 {
     (void)state;
     run_way(MIX, 2);
-    expect_in(message, "func_id -2: a kernel's func_id is 0 or more, and -1 leaves a part out");
+    expect_in(message, "task r0t2: func_id -2 cannot be a kernel's");
 }
 
 int main(void)
