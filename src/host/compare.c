@@ -72,9 +72,10 @@ static struct rule rule_of(unsigned dtype, const struct tl_tolerance *t)
     if (t->relative == 0 && r.format.bits != 0) {
         r.value = reduction * 0x1p-24;
         r.row = sqrt(reduction) * 0x1p-22;
-        if (r.format.bits < 24)
-            r.row = larger(r.row, ldexp(1.0, -r.format.bits));
     }
+    /* What no output of the dtype can be better than, unless one asks for it by name. */
+    if (r.format.bits != 0 && r.format.bits < 24 && (t->relative == 0 || t->output == NULL))
+        r.row = larger(r.row, ldexp(1.0, 1 - r.format.bits));
     return r;
 }
 
@@ -88,7 +89,7 @@ static void put_rule(const struct rule *r, const struct tl_tolerance *t, char *t
     }
     if (r->format.ulps > 0)
         n = snprintf(to, size, "%g ULP", r->format.ulps);
-    if (t->relative != 0)
+    if (t->relative != 0 && r->value == r->row)
         n += snprintf(to + n, size - (size_t)n, "%s%.3g of value and row", n > 0 ? " + " : "", r->value);
     else if (r->format.bits != 0)
         n += snprintf(to + n, size - (size_t)n, " + %.2g of value + %.2g of row", r->value, r->row);

@@ -12,10 +12,11 @@
  * 16 elements. Without a tolerance of the program
  *
  *     VALUE = R * 2^-24                            R float32 roundings in a row, the bound of a sum of R terms
- *     ROW   = sqrt(R) * 2^-22, at least 2^-p       the same where terms cancel; p: bits of the dtype's significand, and
- *                                                  2^-p (of dtypes below 24 bits) one rounding of an intermediate
+ *     ROW   = sqrt(R) * 2^-22, at least 2^(1-p)    the same where terms cancel; p: bits of the dtype's significand, and
+ *                                                  2^(1-p) (of dtypes below 24 bits) two roundings of intermediates
  *
- * with R = 1,024, or the output's own reduction length; with a relative tolerance T, VALUE = ROW = T. ULPS is 2 for
+ * with R = 1,024, or the output's own reduction length; with a relative tolerance T, VALUE = ROW = T, and only
+ * one that names the output is below 2^(1-p). ULPS is 2 for
  * float32, float16 and bfloat16, 1 for fp8e4m3fn, and 0 for all others, which are equal or differ unless a tolerance
  * names the output. (Sources: the standard model of rounding errors, N. Higham, Accuracy and Stability of Numerical
  * Algorithms, chapters 2 to 4.)

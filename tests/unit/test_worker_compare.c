@@ -161,7 +161,7 @@ static void narrow_dtypes_are_compared_by_their_own_neighbours(void **state)
     uint16_t got[24] = {0}, want[24] = {0};
 
     (void)state;
-    want[3] = tl__bf16_of_f32(100.0f); /* neighbours are 0.5 apart, and 2^-8 of the row's 20.4 is 0.08 */
+    want[3] = tl__bf16_of_f32(100.0f); /* neighbours are 0.5 apart, and 2^-7 of the row's 20.4 is 0.16 */
     got[3] = tl__bf16_of_f32(101.0f);
     assert_int_equal(compare(TL_BFLOAT16, got, want, 0).bad, 0);
     got[3] = tl__bf16_of_f32(101.5f);
