@@ -43,7 +43,7 @@ static struct head *take_spare(struct tl_json_memory *m, size_t bytes)
         *head = (struct head){.spare = &m->spare[i]};
         return head;
     }
-    assert(!"yajl asked for more than a feed can need");
+    assert(false && "yajl asked for more than a feed can need");
     return NULL;
 }
 

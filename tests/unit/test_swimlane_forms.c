@@ -40,7 +40,7 @@ static void refused(const char *text, const char *message)
 
 static struct tl_swimlane through(struct swim_world *w, enum tl_swim_form form)
 {
-    struct tl_swimlane back;
+    struct tl_swimlane back = {0};
     struct tl_error err = {0};
 
     w->lane.form = form;
