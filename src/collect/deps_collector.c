@@ -185,7 +185,7 @@ static int deps_export(const struct tl_export *x, struct tl_export_figures *figu
         code = judge_gap(x, &r, listed, reterr);
     if (code == TL_ENOMEM)
         return tl__fail(reterr, code, "%s/" TL_DEPS_NAME ": no memory to read its records", x->dir);
-    if (code < 0 || listed == 0)
+    if (code < 0 || (listed == 0 && x->run_failed))
         return code;
     code = build(x, tasks, &b, &err);
     if (code == 0) {

@@ -271,7 +271,8 @@ static int dump_export(const struct tl_export *x, struct tl_export_figures *figu
     char dir[1200];
     int r;
 
-    if (capacity == 0) {
+    /* A run without tasks is recorded too: its manifest has no entries. */
+    if (capacity == 0 && (x->own->level < 2 || x->run_failed)) {
         if (x->own->level == 1 && x->own->dropped == 0 && !x->run_failed)
             tl_log_warn(
                 "%s: --dump-args 1 records what tl_dump() marks, and nothing was marked: no manifest is written "
@@ -279,7 +280,7 @@ static int dump_export(const struct tl_export *x, struct tl_export_figures *figu
                 x->dir);
         return 0;
     }
-    j.records = tl__scratch_get(x->scratch, capacity * sizeof(*j.records));
+    j.records = tl__scratch_get(x->scratch, (capacity + 1) * sizeof(*j.records));
     if (j.records == NULL)
         return tl__fail(reterr, TL_ENOMEM, "%s: no memory for %llu records of the manifest", x->dir,
                         (unsigned long long)capacity);
