@@ -72,9 +72,10 @@ static void small_program(void)
 
         part = part_of(&all, i, 16);
         tl_add_input(&args, &x);
-        tl_add_input(&args, &part);
         if (i % 100 == 99)
             tl_add_inout(&args, &all);
+        else
+            tl_add_input(&args, &part);
         tl_set_dependencies(&args, ids, i);
         ids[i] = i;
         plan_twice(g, &args);

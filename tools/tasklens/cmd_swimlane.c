@@ -222,18 +222,21 @@ static int report(const struct swimlane *s)
                                             .overhead = s->overhead};
     struct tl_page page;
     struct tl_json json;
+    int code = 0, end;
 
     if (s->json) {
         tl__json_init(&json, json_to_stdout, NULL);
         tl__swim_summary_json(&json, &summary);
-        (void)tl__json_finish(&json);
+        end = tl__json_finish(&json);
     } else {
         tl__page_init(&page, tl__cmd_text, stdout);
-        (void)tl__swim_summary_text(&page, &summary);
-        (void)tl__page_end(&page);
+        code = tl__swim_summary_text(&page, &summary);
+        end = tl__page_end(&page);
         tl__page_fini(&page);
     }
-    return tl__cmd_finish(NAME);
+    code = code != 0 ? code : end;
+    end = tl__cmd_finish(NAME);
+    return code == TL_ENOMEM ? tl__cmd_fail(NAME, "out of memory") : end;
 }
 
 /* `root` holds several ranks, and none of them is picked: all of them. False: it is not so. */
