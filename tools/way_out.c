@@ -2,6 +2,7 @@
 #include "way_out.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -61,12 +62,6 @@ void tl__way_out_end(int code)
         (void)call6(SYS_exit_group, code, 0, 0, 0, 0, 0);
 }
 
-#ifndef TL_HAS_OWN
-
-#include <errno.h>
-
-extern char **environ;
-
 TL_API _Noreturn void _exit(int code)
 {
     tl__way_out("_exit", code);
@@ -78,6 +73,10 @@ TL_API _Noreturn void _Exit(int code)
     tl__way_out("_Exit", code);
     tl__way_out_end(code);
 }
+
+#ifndef TL_HAS_OWN
+
+extern char **environ;
 
 TL_API _Noreturn void pthread_exit(void *value)
 {

@@ -2,7 +2,7 @@
 /*
  * Ways out of a program's code other than return, as the program finds them: this executable defines the C library's
  * names, so that a call from a shared object that it loaded comes here first. exit() is not among them: it runs what
- * on_exit() registered. In a build with a sanitizer, which has its own, nothing is defined.
+ * on_exit() registered. In a build with a sanitizer, which has its own, only _exit() is.
  */
 #ifndef TL_TOOLS_WAY_OUT_H
 #define TL_TOOLS_WAY_OUT_H

@@ -62,6 +62,7 @@ struct tl_swim_core {
     uint64_t receive_cycles; /* newer foreign files: from taking the token to the start; 0: not there */
     uint32_t core_id, reg_task_id;
     uint32_t run_epoch; /* which execution of the graph; 0: the older form, which has one */
+    uint32_t reserved;  /* 0: rows are compared as bytes */
 };
 
 /* A row of aicpu_tasks, or of scheduler_tasks; level 2 and up. finish_cycles 0: it never finished. */
@@ -69,6 +70,7 @@ struct tl_swim_aicpu {
     uint64_t dispatch_cycles, finish_cycles;
     uint32_t core_id, reg_task_id;
     uint32_t run_epoch;
+    uint32_t reserved; /* 0: likewise */
 };
 
 #define TL_SWIM_HAS_POP 1u     /* pop_hit, pop_miss */
@@ -87,6 +89,7 @@ struct tl_swim_phase {
     uint8_t kind;    /* enum tl_phase_kind */
     uint8_t has;     /* TL_SWIM_HAS_* */
     uint16_t other;  /* TL_PHASE_OTHER, _INNER: index into other_names; else 0 */
+    uint16_t reserved[3]; /* 0: likewise */
 };
 
 /* One submit; level 4. */
@@ -95,6 +98,7 @@ struct tl_swim_orch {
     uint32_t submit_idx;
     uint32_t thread;
     uint32_t run_epoch;
+    uint32_t reserved; /* 0: likewise */
 };
 
 /* What the host sent to the device before the run, by the host's clock. */

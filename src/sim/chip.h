@@ -111,7 +111,7 @@ bool tl__chip_exit(const char *called, int code);
 /* Whether the calling thread, of a chip in a thread, is in a kernel or the orchestration; `to` then says in which. Safe
  * in a signal handler. */
 bool tl__chip_whose(char *to, size_t size);
-/* "SIGTERM"; "a signal" for what is none. Static, and safe in a signal handler once it was asked for. */
+/* "SIGTERM"; "a signal" for what is none. Static; safe in a signal handler. */
 const char *tl__signal_name(int signal_number);
 
 #endif

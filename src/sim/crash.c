@@ -47,23 +47,21 @@ static tl_au32 thread_ids[THREADS_MAX]; /* 0: none; written once each, before an
 static tl_au32 thread_count, asked;     /* `asked`: how many of them were asked whose signal it is */
 static pid_t process;                   /* 0: not a chip's process; a forked child is another */
 
+/* Static text: asked for in handlers, and by several threads. */
+#define NAME(signal) [signal] = #signal
+static const char *const names[] = {
+    NAME(SIGHUP),  NAME(SIGINT),    NAME(SIGQUIT), NAME(SIGILL),  NAME(SIGTRAP),   NAME(SIGABRT), NAME(SIGBUS),
+    NAME(SIGFPE),  NAME(SIGKILL),   NAME(SIGUSR1), NAME(SIGSEGV), NAME(SIGUSR2),   NAME(SIGPIPE), NAME(SIGALRM),
+    NAME(SIGTERM), NAME(SIGSTKFLT), NAME(SIGCHLD), NAME(SIGCONT), NAME(SIGSTOP),   NAME(SIGTSTP), NAME(SIGTTIN),
+    NAME(SIGTTOU), NAME(SIGURG),    NAME(SIGXCPU), NAME(SIGXFSZ), NAME(SIGVTALRM), NAME(SIGPROF), NAME(SIGWINCH),
+    NAME(SIGIO),   NAME(SIGPWR),    NAME(SIGSYS)};
+#undef NAME
+
 const char *tl__signal_name(int signal_number)
 {
-    static char names[65][16]; /* static text, also for those who ask later */
-    const char *name = sigabbrev_np(signal_number);
-
-    if (signal_number < 1 || signal_number > 64)
-        return "a signal";
-    if (names[signal_number][0] == '\0') {
-        struct tl_text t = tl__text(names[signal_number], sizeof(names[0]));
-
-        tl__text_put(&t, name != NULL ? "SIG" : "SIGRTMIN+");
-        if (name != NULL)
-            tl__text_put(&t, name);
-        else
-            tl__text_dec(&t, (uint64_t)(signal_number - SIGRTMIN));
-    }
-    return names[signal_number];
+    if (signal_number >= 0 && (size_t)signal_number < COUNT_OF(names) && names[signal_number] != NULL)
+        return names[signal_number];
+    return signal_number >= SIGRTMIN && signal_number <= SIGRTMAX ? "a real-time signal" : "a signal";
 }
 
 /* ---- what a signal says ---- */
@@ -276,7 +274,6 @@ void tl__crash_install(const struct tl_devmem *memory)
     process = getpid();
     (void)sigemptyset(&mask);
     for (int number = 1; number < SIGRTMAX; number++) {
-        (void)tl__signal_name(number); /* made before any handler needs it */
         for (size_t i = 0; i < COUNT_OF(faults); i++)
             if (faults[i] == number)
                 (void)sigaddset(&mask, number);

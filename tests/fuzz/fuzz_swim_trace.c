@@ -95,10 +95,10 @@ static void take_row(struct world *w, struct bytes *b)
 
     if (kind == 0 && w->lane.n_cores < ROWS)
         w->cores[w->lane.n_cores++] = (struct tl_swim_core){
-            take_task(b), take_time(b), take_time(b), take(b, 1), (uint32_t)core, (uint32_t)reg, 0};
+            take_task(b), take_time(b), take_time(b), take(b, 1), (uint32_t)core, (uint32_t)reg, 0, 0};
     else if (kind == 1 && w->lane.n_aicpus < ROWS)
         w->aicpus[w->lane.n_aicpus++] =
-            (struct tl_swim_aicpu){take_time(b), take_time(b), (uint32_t)core, (uint32_t)reg, 0};
+            (struct tl_swim_aicpu){take_time(b), take_time(b), (uint32_t)core, (uint32_t)reg, 0, 0};
     else if (kind == 2 && w->lane.n_phases < ROWS)
         w->phases[w->lane.n_phases++] = (struct tl_swim_phase){.start_cycles = take_time(b),
                                                                .end_cycles = take_time(b),
@@ -108,7 +108,7 @@ static void take_row(struct world *w, struct bytes *b)
                                                                .has = (uint8_t)(reg % 8)};
     else if (kind == 3 && w->lane.n_orchs < ROWS)
         w->orchs[w->lane.n_orchs++] =
-            (struct tl_swim_orch){take_task(b), take_time(b), take_time(b), (uint32_t)reg, (uint32_t)core, 0};
+            (struct tl_swim_orch){take_task(b), take_time(b), take_time(b), (uint32_t)reg, (uint32_t)core, 0, 0};
     else if (kind == 4 && w->deps.n_edges < ROWS)
         w->edges[w->deps.n_edges++] =
             (struct tl_deps_edge){.pred = take_task(b), .succ = take_task(b), .flags = (uint8_t)take(b, 1)};

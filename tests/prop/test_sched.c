@@ -73,7 +73,7 @@ static void make_rows(struct recording *r)
                                                           .reg_task_id = below(9)};
     }
     for (; r->lane.n_aicpus < aicpu_rows; r->lane.n_aicpus++)
-        r->aicpus[r->lane.n_aicpus] = (struct tl_swim_aicpu){some_time(), some_time(), below(CORES), below(9), 0};
+        r->aicpus[r->lane.n_aicpus] = (struct tl_swim_aicpu){some_time(), some_time(), below(CORES), below(9), 0, 0};
     for (; r->lane.n_phases < phase_rows; r->lane.n_phases++) {
         uint64_t start = some_time();
 

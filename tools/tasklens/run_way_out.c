@@ -118,21 +118,16 @@ static void catch_signal(int signal_number, bool always)
 void tl__way_out_install(void)
 {
     process = getpid();
-    (void)tl__signal_name(SIGTERM);
     (void)on_exit(on_exit_called, NULL);
     (void)at_quick_exit(on_quick_exit);
-    for (size_t i = 0; i < COUNT_OF(endings); i++) {
-        (void)tl__signal_name(endings[i]); /* made before a handler needs it */
+    for (size_t i = 0; i < COUNT_OF(endings); i++)
         catch_signal(endings[i], endings[i] == SIGINT || endings[i] == SIGTERM || endings[i] == SIGHUP);
-    }
     for (int number = SIGRTMIN; number < SIGRTMAX; number++)
         catch_signal(number, false);
 }
 
 void tl__way_out_catch_faults(void)
 {
-    for (size_t i = 0; i < COUNT_OF(faults); i++) {
-        (void)tl__signal_name(faults[i]);
+    for (size_t i = 0; i < COUNT_OF(faults); i++)
         catch_signal(faults[i], false);
-    }
 }
