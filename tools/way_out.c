@@ -131,8 +131,15 @@ TL_API int raise(int signal_number)
 
 TL_API int kill(pid_t process, int signal_number)
 {
-    if (process == getpid() && signal_number != 0 && ends_process(signal_number))
+    sigset_t blocked;
+
+    if (process != getpid() || signal_number == 0)
+        return (int)syscall(SYS_kill, process, signal_number);
+    if (ends_process(signal_number))
         tl__way_out_signal(signal_number);
+    /* To the thread that sends it, if that takes it: the handler then knows whose code it was. */
+    if (pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0 && sigismember(&blocked, signal_number) == 0)
+        return (int)syscall(SYS_tgkill, process, gettid(), signal_number);
     return (int)syscall(SYS_kill, process, signal_number);
 }
 
