@@ -178,7 +178,7 @@ static int put_entry(struct entry *e, bool file, struct tl_error *reterr)
 {
     const void *data = NULL;
     struct tl_overview view;
-    struct tl_dump_detail detail;
+    struct tl_dump_detail detail = {0};
     struct tl_stats s = {0};
     int code = 0;
 

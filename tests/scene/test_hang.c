@@ -18,7 +18,7 @@
 
 #define ELEMENTS 64u
 #define BUDGET_MS 1000
-#define SLACK_MS 12000 /* a loaded machine, sanitizers; far below the 45 s of the next watchdog */
+#define SLACK_MS 40000
 
 static const char *const platforms[] = {"a2a3sim", "a5sim"};
 static const char *const runtimes[] = {"tensormap_and_ringbuffer", "host_build_graph"};
