@@ -537,7 +537,7 @@ static int convert(const struct tl_npy *npy, const char *path, enum tl_dtype dty
 {
     unsigned width = tl__npy_type_bytes(npy->type);
 
-    for (uint64_t k = 0; k < npy->bytes / width; k++) {
+    for (uint64_t k = 0; width != 0 && k < npy->bytes / width; k++) {
         const uint8_t *from = (const uint8_t *)npy->data + k * width;
         uint32_t bits;
         float value;

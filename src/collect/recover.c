@@ -56,7 +56,7 @@ static void take_good(struct recovered *rec, const struct tl_journal_block *b, s
         struct tl_payload p;
 
         if (tl__record_check(spec, &limits, record, &p) != NULL ||
-            (batch->bin != NULL && !tl__journal_bin_is(b->bin_offsets[i]))) {
+            (batch->bin != NULL && b->bin_offsets != NULL && !tl__journal_bin_is(b->bin_offsets[i]))) {
             t->dropped[TL_LOSS_CORRUPT]++;
             end->dropped++;
             rec->left_out[b->stream]++;
