@@ -85,6 +85,7 @@ static void in_the_orchestration(void **state)
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
         for (int r = 0; r < 2; r++) {
             char words[700], file[64];
+            bool lost;
 
             (void)snprintf(words, sizeof(words),
                            "run %s --set way=%d --set where=1 --runtime %s --dump-args 2 --out o%zu-%d", program,
@@ -94,13 +95,16 @@ static void in_the_orchestration(void **state)
             expect_said("in the orchestration, after 3 submitted tasks");
             expect_said(ways[i].cause);
             expect_said("[CRASH] the orchestration, after 3 submitted tasks");
+            /* A task whose record was half written when the process ended: counted, and no payload is wrong. */
+            lost = strstr(message, " records were lost (device_dead ") != NULL;
             (void)snprintf(file, sizeof(file), "o%zu-%d/dfx_meta.json", i, r);
             assert_int_equal(access(fixture_path(file), F_OK), 0);
             (void)snprintf(file, sizeof(file), "o%zu-%d/args_dump/args_dump.json", i, r);
             if (access(fixture_path(file), F_OK) != 0)
                 continue; /* an image: nothing had run */
             (void)snprintf(words, sizeof(words), "dump --verify o%zu-%d", i, r);
-            expect(0, words);
+            expect(lost ? 4 : 0, words);
+            expect_shown("; 0 faults");
         }
 }
 
