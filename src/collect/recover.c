@@ -49,6 +49,7 @@ static void take_good(struct recovered *rec, const struct tl_journal_block *b, s
     const struct tl_record_limits limits = tl__journal_limits(rec->run);
     struct tl_stream_totals *t = &rec->totals[b->stream];
     struct lane_end *end = &rec->ends[b->stream][b->lane];
+    const uint64_t *bins = batch->bin != NULL ? b->bin_offsets : NULL;
     uint8_t *to = (uint8_t *)(uintptr_t)batch->records;
 
     for (uint32_t i = 0; i < b->count; i++) {
@@ -56,14 +57,14 @@ static void take_good(struct recovered *rec, const struct tl_journal_block *b, s
         struct tl_payload p;
 
         if (tl__record_check(spec, &limits, record, &p) != NULL ||
-            (batch->bin != NULL && b->bin_offsets != NULL && !tl__journal_bin_is(b->bin_offsets[i]))) {
+            (bins != NULL && !tl__journal_bin_is(bins[i]))) {
             t->dropped[TL_LOSS_CORRUPT]++;
             end->dropped++;
             rec->left_out[b->stream]++;
             continue;
         }
-        if (batch->bin != NULL)
-            batch->bin[batch->count] = b->bin_offsets[i];
+        if (bins != NULL)
+            batch->bin[batch->count] = bins[i];
         memcpy(to + (size_t)batch->count++ * spec->record_bytes, record, spec->record_bytes);
         t->collected += p.whole;
         end->collected += p.whole;
