@@ -141,13 +141,15 @@ static void handle_signals(bool maps)
 {
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)}, before;
+    struct sigaction lost = {.sa_handler = on_lost_page};
 
     (void)sigemptyset(&action.sa_mask);
+    (void)sigemptyset(&lost.sa_mask);
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
         if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             (void)sigaction(ends[i], &action, NULL);
     if (maps)
-        (void)signal(SIGBUS, on_lost_page);
+        (void)sigaction(SIGBUS, &lost, NULL);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write, not the end of the command */
 }
 

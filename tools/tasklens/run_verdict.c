@@ -12,7 +12,8 @@
 #include "host/compare.h"
 
 _Static_assert(TL_META_MAX_VERDICTS >= TL_MAX_PROGRAM_ARGS, "a verdict for each tensor");
-_Static_assert((int)TL_META_MAX_FIRST == (int)TL_COMPARE_FIRST, "one list of first indices");
+_Static_assert(sizeof(((struct tl_meta_verdict *)NULL)->first) == sizeof(((struct tl_comparison *)NULL)->first),
+               "one list of first indices");
 
 /* ---- for people ---- */
 
