@@ -56,8 +56,7 @@ static void take_good(struct recovered *rec, const struct tl_journal_block *b, s
         const uint8_t *record = (const uint8_t *)b->records + (size_t)i * spec->record_bytes;
         struct tl_payload p;
 
-        if (tl__record_check(spec, &limits, record, &p) != NULL ||
-            (bins != NULL && !tl__journal_bin_is(bins[i]))) {
+        if (tl__record_check(spec, &limits, record, &p) != NULL || (bins != NULL && !tl__journal_bin_is(bins[i]))) {
             t->dropped[TL_LOSS_CORRUPT]++;
             end->dropped++;
             rec->left_out[b->stream]++;
