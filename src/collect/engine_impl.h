@@ -246,7 +246,8 @@ void tl__batch_queue(struct tl_batch *batch, uint64_t bin_bytes);
 /* replenish.c: returned buffers to their lanes, new ones in batches, watermarks to the device. */
 bool tl__replenish_step(struct tl_shard *s);
 
-/* watch.c: heartbeat and the back-pressure line. Returns when to look again although nobody rang. */
+/* watch.c: heartbeat, the back-pressure line, and room that a lane waits for and nobody reads any more. Returns when to
+ * look again although nobody rang; 0: at once. */
 uint64_t tl__watch_step(struct tl_shard *s);
 /* What would help a lane of this stream that waits for this cause ("disk", "collector" or "arena"). */
 void tl__watch_advice(const char *stream, const struct tl_run_config *c, const char *cause, char *text, size_t size);

@@ -114,8 +114,8 @@ void tl__lane_corrupt(struct tl_hlane *lane, const char *field, uint64_t value)
 /* Where the buffer's payloads go, collected record by record. */
 struct plan {
     uint64_t bin_bytes, payload_end, collected;
-    uint64_t limit; /* no payload reaches beyond */
-    bool has_payload, left_out, disordered;
+    uint64_t limit; /* no payload reaches beyond; 0: not known yet */
+    bool has_payload, disordered;
 };
 
 /* Offset of a piece; the first reserves room for all. NULL, or the field that is impossible. */
@@ -154,22 +154,6 @@ static bool place_is_possible(const struct tl_hlane *lane, uint64_t at)
     return at >= lane->payload_next && at - lane->acked <= 2 * lane->arena_bytes;
 }
 
-/* The device's word for where the payloads of a buffer end, or 0: it did not publish it, or the word cannot be true. */
-static uint64_t told_end(const struct tl_hlane *lane, const struct tl_lane_buffer *b)
-{
-    const uint64_t told = b->arena_end;
-
-    return lane->arena_bytes != 0 && told != 0 && place_is_possible(lane, told) ? told : 0;
-}
-
-/* The same when a record was left out, whose own payload's end nobody knows. */
-static uint64_t end_of_buffer(const struct tl_hlane *lane, const struct tl_lane_buffer *b, uint64_t end)
-{
-    const uint64_t told = told_end(lane, b);
-
-    return told > end ? told : end;
-}
-
 static const char *plan_payload(struct tl_hlane *lane, struct tl_lane_run *lr, const struct tl_payload *p,
                                 struct plan *plan, uint64_t *ret_bin)
 {
@@ -204,6 +188,47 @@ static struct tl_record_limits limits_of(const struct tl_crun *run)
     return tl__record_limits(&run->facts, (uint32_t)run->config.pmu, run->config.dump_oversize_chunk);
 }
 
+/* A record's copy, to check it while its buffer may still be hit. */
+union record_copy {
+    uint64_t words[TL_RECORD_BYTES_MAX / 8];
+    uint8_t bytes[TL_RECORD_BYTES_MAX];
+};
+
+/* End of the last payload that the buffer's records tell of; 0: none. */
+static uint64_t last_end(const struct tl_hlane *lane, const struct tl_record_limits *limits, const uint8_t *records,
+                         uint32_t count)
+{
+    while (count-- > 0) {
+        union record_copy copy;
+        struct tl_payload p;
+
+        memcpy(copy.bytes, records + (size_t)count * lane->record_bytes, lane->record_bytes);
+        if (tl__record_check(lane->spec, limits, copy.bytes, &p) == NULL && p.bytes != 0)
+            return p.offset + p.bytes;
+    }
+    return 0;
+}
+
+/*
+ * No payload of the buffer reaches beyond. A buffer is published with the end of its last payload in arena_end, so
+ * that word and that record confirm each other. If they do not, one of them was hit, and the limit is the lane's own
+ * place, which lies at that end or behind it; nor is that believed beyond what the arena holds.
+ */
+static uint64_t payload_limit(const struct tl_hlane *lane, const struct tl_record_limits *limits,
+                              const struct tl_lane_buffer *b, uint32_t count)
+{
+    const uint64_t told = b->arena_end, most = lane->acked + 2 * lane->arena_bytes;
+    uint64_t place;
+
+    if (lane->arena_bytes == 0 ||
+        (place_is_possible(lane, told) && told == last_end(lane, limits, (const uint8_t *)(b + 1), count)))
+        return told;
+    if (tl__index_pull(lane->engine->transport, &lane->view->arena_pos,
+                       lane->addr + offsetof(struct tl_lane, arena_pos), &place) < 0) /* A11: the same word */
+        return most;
+    return place_is_possible(lane, place) ? place : most;
+}
+
 /* A record that cannot be: it is counted, told of once a lane and run, and left out. */
 static void leave_out(struct tl_hlane *lane, struct tl_crun *run, const char *field, const void *record)
 {
@@ -224,11 +249,12 @@ static void leave_out(struct tl_hlane *lane, struct tl_crun *run, const char *fi
 
 /* Fills the batch from the buffer, whose records are copied before they are looked at: what the device still writes
  * then cannot change what was checked. */
-static void fill(struct tl_batch *batch, const uint8_t *records, uint32_t count, struct plan *plan)
+static void fill(struct tl_batch *batch, const struct tl_lane_buffer *b, uint32_t count, struct plan *plan)
 {
     struct tl_hlane *lane = batch->lane;
     struct tl_lane_run *lr = &batch->run->lanes[lane->index];
     const struct tl_record_limits limits = limits_of(batch->run);
+    const uint8_t *records = (const uint8_t *)(b + 1);
     uint8_t *copy = (uint8_t *)(uintptr_t)batch->records;
 
     for (uint32_t i = 0; i < count; i++) {
@@ -239,11 +265,12 @@ static void fill(struct tl_batch *batch, const uint8_t *records, uint32_t count,
 
         memcpy(to, records + (size_t)i * lane->record_bytes, lane->record_bytes);
         bad = tl__record_check(lane->spec, &limits, to, &p);
+        if (bad == NULL && p.bytes != 0 && plan->limit == 0)
+            plan->limit = payload_limit(lane, &limits, b, count);
         if (bad == NULL)
             bad = plan_payload(lane, lr, &p, plan, &bin);
         if (bad != NULL) {
             leave_out(lane, batch->run, bad, to);
-            plan->left_out = true;
             continue;
         }
         if (batch->bin != NULL)
@@ -281,12 +308,8 @@ static int discard(struct tl_hlane *lane, struct tl_lane_run *lr, const struct t
 {
     static const struct tl_record_limits any = {0};
     const uint8_t *records = (const uint8_t *)(b + 1);
-    union {
-        uint64_t words[TL_RECORD_BYTES_MAX / 8];
-        uint8_t bytes[TL_RECORD_BYTES_MAX];
-    } copy;
+    union record_copy copy;
     uint64_t end = 0;
-    bool left_out = false;
 
     if (tl_load_acq(&lane->jobs_done) != lane->jobs_queued) /* H4: all before is written; pairs with H3 */
         return TL_EAGAIN;
@@ -301,15 +324,12 @@ static int discard(struct tl_hlane *lane, struct tl_lane_run *lr, const struct t
             bad = "record.payload";
         if (bad == NULL && p.bytes != 0 && p.offset + p.bytes > end)
             end = p.offset + p.bytes;
-        left_out |= bad != NULL;
         if (lr != NULL) {
             lr->lost[TL_LOSS_NO_BUFFER] += bad != NULL ? !lr->chunk_open : p.whole;
             lr->chunk_lost = bad != NULL || p.total != 0;
             lr->chunk_open = false;
         }
     }
-    if (left_out)
-        end = end_of_buffer(lane, b, end);
     if (end > lane->payload_next) {
         lane->payload_next = end;
         tl_store_rel(&lane->written_end, end); /* H1: the writer has nothing of this lane, so its word is ours */
@@ -342,13 +362,8 @@ static int collect(struct tl_hlane *lane, struct tl_crun *run, const struct tl_l
 
     if (batch == NULL)
         return discard(lane, lr, b, count);
-    plan.limit = told_end(lane, b);
-    if (plan.limit == 0)
-        plan.limit = lane->acked + 2 * lane->arena_bytes;
-    fill(batch, (const uint8_t *)(b + 1), count, &plan);
+    fill(batch, b, count, &plan);
     lr->collected += plan.collected;
-    if (plan.left_out)
-        plan.payload_end = end_of_buffer(lane, b, plan.payload_end);
     if (plan.payload_end != 0)
         lane->payload_next = plan.payload_end;
     batch->payload_end = plan.payload_end;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The watch over parked lanes, looked at by the service thread before it sleeps: while a lane is parked the heartbeat
- * moves each second, so that the device can tell a slow host from a dead one; and a lane that has been parked for a
- * second in all gets one line per run that says why.
+ * moves each second, so that the device can tell a slow host from a dead one; a lane that has been parked for a
+ * second in all gets one line per run that says why; and a lane that waits for nothing that the host has gets the
+ * room back that records and headers did not account for.
  */
 #include <stdio.h>
 #include <string.h>
@@ -96,9 +97,47 @@ static void beat(struct tl_shard *s, uint64_t now)
                          e->region_addr + offsetof(struct tl_dfx_header, heartbeat), value);
 }
 
+/* Everything that the lane has published is read and written, and acknowledged as far as the host knows. */
+static bool is_served(struct tl_hlane *lane)
+{
+    const struct tl_shard *s = lane->shard;
+
+    return pull(lane, &lane->view->ready_tail, offsetof(struct tl_lane, ready_tail)) == lane->ready_head && /* A1 */
+           s->handoff_head == s->handoff_tail && tl_load_acq(&lane->jobs_done) == lane->jobs_queued &&      /* H4 */
+           tl_load_acq(&lane->written_end) == lane->acked;                                                  /* H2 */
+}
+
+/*
+ * A lane that waits has published all that it recorded, so once that is served nobody reads its arena any more. An
+ * honest lane's watermark is then its arena_pos. What is missing is the room of payloads that a stray write took out of
+ * sight (of a record, a count, an arena_end): the lane would wait for it for ever. True: it was given back.
+ *
+ * The place is read before parked_since (A11, then A10): a payload reserved after the wait that is seen cannot be in
+ * it, and one reserved before is in a buffer that ready_tail shows.
+ */
+static bool reclaim(struct tl_hlane *lane)
+{
+    uint64_t end;
+
+    if (lane->arena_bytes == 0)
+        return false;
+    /* A11: pairs with R11. */
+    end = pull(lane, &lane->view->arena_pos, offsetof(struct tl_lane, arena_pos));
+    if (pull(lane, &lane->view->parked_since, offsetof(struct tl_lane, parked_since)) == 0 || /* A10: pairs with R10 */
+        !is_served(lane) || end == lane->acked)
+        return false;
+    if (end - lane->acked > 2 * lane->arena_bytes) {
+        tl__lane_corrupt(lane, "arena_pos", end);
+        return false;
+    }
+    lane->payload_next = end;
+    tl_store_rel(&lane->written_end, end); /* H1: the writer has nothing of this lane, so its word is ours */
+    return true;
+}
+
 uint64_t tl__watch_step(struct tl_shard *s)
 {
-    bool waits = false;
+    bool waits = false, given = false;
     uint64_t now = 0;
 
     for (unsigned i = 0; i < s->n_lanes; i++) {
@@ -112,9 +151,13 @@ uint64_t tl__watch_step(struct tl_shard *s)
             continue;
         now = now != 0 ? now : tl__now_ns();
         waits = true;
-        if (since != 0)
-            look(lane, since, now);
+        if (since == 0)
+            continue;
+        look(lane, since, now);
+        given |= reclaim(lane);
     }
+    if (given)
+        return 0;
     if (!waits)
         return TL_FOREVER;
     if (now - s->beat_ns >= TL_HEARTBEAT_NS)

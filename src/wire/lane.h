@@ -75,10 +75,10 @@ struct tl_lane {
     /* Line 3. writer: device; readers: host. */
     tl_au64 ready_tail;   /* R1: publishes ready_queue entries and the buffers they name; A1 in the host's drain */
     tl_au64 free_head;    /* R5: gives free_queue slots back; A5 in the host's refill */
-    tl_au64 arena_pos;    /* end of the last payload reserved; for figures and reconcile */
+    tl_au64 arena_pos;    /* R11: end of the last payload reserved; A11 in the host's watch */
     tl_au64 current;      /* buffer being filled, 0: none; for reconcile */
     tl_au64 next_seq;     /* sequence of the next buffer taken; never reset */
-    tl_au64 parked_since; /* device clock, ns; 0: not parked. The host's heartbeat runs while any lane is parked or */
+    tl_au64 parked_since; /* device clock, ns; 0: not parked. R10; A10 in the host's watch, whose heartbeat runs then */
     tl_au64 given_up;     /* 1: the lane took the host for dead and drops until the heartbeat moves */
     tl_au64 parked_ns;    /* closed parked intervals of this epoch */
     /* Lines 4-5. writer: device; readers: host (figures while running, the truth for reconcile after a death). */

@@ -125,7 +125,8 @@ static void park(struct tl_producer *p, uint64_t now)
     p->beat = tl_load_rlx(&p->dfx->heartbeat); /* relaxed: only its movement matters */
     p->lane->counts.parks++;
     tl__parked_enter(p->dfx, now);
-    tl_store_rlx(&p->lane->parked_since, now); /* relaxed: the ring below publishes it */
+    /* R10: all that the lane has recorded is published, or the ready queue is full; pairs with A10 in the watch. */
+    tl_store_rel(&p->lane->parked_since, now);
     tl__bell_ring(p->host);
 }
 
@@ -290,7 +291,7 @@ static int reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, ui
     unpark(p);
     if (bytes != 0) {
         p->arena_pos = pos + bytes;
-        tl_store_rlx(&p->lane->arena_pos, p->arena_pos); /* relaxed: for figures and reconcile's bounds */
+        tl_store_rel(&p->lane->arena_pos, p->arena_pos); /* R11: the lane is not parked; pairs with A11 in the watch */
     }
     *ret_payload = bytes ? p->arena + pos % p->arena_bytes : NULL;
     *ret_offset = pos;

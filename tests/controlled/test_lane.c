@@ -29,12 +29,13 @@ enum trouble {
     DEVICE_KILLED,
     NO_MEMORY,
     BELLS_ZEROED, /* by a kernel, again and again */
+    STRAYS,       /* into records and headers of buffers, so that payloads drop out of sight */
     TROUBLES
 };
 
-static const char *const trouble_names[] = {"none",          "slow writer", "host pauses", "writer pauses",
-                                            "host dead",     "disk full",   "disk error",  "short writes",
-                                            "device killed", "no memory",   "bells zeroed"};
+static const char *const trouble_names[] = {"none",          "slow writer", "host pauses",  "writer pauses",
+                                            "host dead",     "disk full",   "disk error",   "short writes",
+                                            "device killed", "no memory",   "bells zeroed", "strays"};
 
 struct scenario {
     uint64_t seed;
@@ -46,7 +47,8 @@ struct scenario {
     struct tl_run_config config;
     struct fake_script script;
     uint64_t arena_bytes;
-    uint64_t step; /* of a kill or freeze; 0: none */
+    uint64_t step;     /* of a kill or freeze; 0: none */
+    uint32_t hit_each; /* one record of so many is hit; 0: none */
     char faults[128], dir[128];
 };
 
@@ -135,6 +137,10 @@ static void scenario_of(struct scenario *s, uint64_t seed, const char *base)
     s->script.no_payload = s->level == 3 && draw(&r, 2) == 0;
     if (s->script.no_payload)
         s->script.chunk_every = 0;
+    if (s->trouble == STRAYS) {
+        s->script.chunk_every = 0; /* a hit piece costs others of its record */
+        s->hit_each = 2 + (uint32_t)draw(&r, 8);
+    }
     faults_of(s, &r);
     snprintf(s->dir, sizeof(s->dir), "%s/%llu", base, (unsigned long long)seed);
 }
@@ -147,18 +153,64 @@ struct state {
     char dirs[RUNS][160];
     struct tl_thread *threads[FAKE_LANES];
     uint64_t zeroed;
+    uint64_t hits, counts_hit; /* of the current run: records that cannot be; counts that hide records */
+    uint64_t hits_in_all;
 };
 
 struct pump {
     struct fake_role *role;
     struct fake_chip *chip;
+    struct state *state;
 };
+
+/* A stray write of a kernel: into the record that was committed last, the count over it, or the header of the buffer
+ * that was published last. Each takes a payload out of the host's sight, whose room the lane needs again. */
+static void stray(struct state *st, struct fake_role *r)
+{
+    struct tl_producer *p = &r->producer;
+    struct tl_lane_buffer *last = tl__dev_ptr(&p->mem, p->buffer_addr, p->lane->buffer_bytes);
+
+    if (p->buffer != NULL && p->count != 0) {
+        struct tl_wire_dump_record *w = (struct tl_wire_dump_record *)(void *)(p->buffer + 1) + (p->count - 1);
+
+        if (tl__controlled_choose(3) != 0) {
+            st->hits += w->stage != 9;
+            w->stage = 9;
+        } else if (tl__controlled_choose(2) != 0) {
+            tl_store_rel(&p->buffer->count, p->count - 1); /* holds until the next record is committed */
+            st->counts_hit++;
+        }
+    } else if (p->buffer == NULL && last != NULL) {
+        last->arena_end = tl__controlled_choose(2) != 0 ? 0 : last->arena_end + tl__controlled_choose(p->arena_bytes);
+    }
+}
+
+/* fake_role_run, hit between its steps. */
+static void run_under_strays(struct pump *p)
+{
+    while (!p->role->over) {
+        bool waits = fake_role_step(p->role) == TL_EAGAIN;
+        uint32_t ticket;
+
+        if (waits || tl__controlled_choose(p->state->s->hit_each) == 0)
+            stray(p->state, p->role);
+        if (!waits)
+            continue;
+        ticket = tl__bell_arm(&p->chip->bells->device);
+        if (fake_role_step(p->role) == TL_EAGAIN)
+            (void)tl__bell_doze(&p->chip->bells->device, ticket, tl__producer_deadline(&p->role->producer));
+        tl__bell_disarm(&p->chip->bells->device);
+    }
+}
 
 static void pump_main(void *arg)
 {
     struct pump *p = arg;
 
-    fake_role_run(p->role, p->chip);
+    if (p->state->s->trouble == STRAYS)
+        run_under_strays(p);
+    else
+        fake_role_run(p->role, p->chip);
 }
 
 static void zero_bells(void *arg)
@@ -178,11 +230,12 @@ static bool on_the_device(struct state *st)
     struct tl_thread *stray = NULL;
     bool over = true;
 
+    st->hits = st->counts_hit = 0;
     if (st->s->trouble == BELLS_ZEROED)
         tl__controlled_check(tl__spawn("stray", zero_bells, st, &stray) == 0);
 
     for (unsigned i = 0; i < st->s->lanes; i++) {
-        pumps[i] = (struct pump){&st->w.roles[i], &st->w.chip};
+        pumps[i] = (struct pump){&st->w.roles[i], &st->w.chip, st};
         tl__controlled_check(tl__spawn("dev-role", pump_main, &pumps[i], &st->threads[i]) == 0);
     }
     for (unsigned i = 0; i < st->s->lanes; i++)
@@ -190,6 +243,7 @@ static bool on_the_device(struct state *st)
     tl__join(stray);
     for (unsigned i = 0; i < st->s->lanes; i++)
         over = over && st->w.roles[i].over;
+    st->hits_in_all += st->hits;
     return over;
 }
 
@@ -202,6 +256,22 @@ static uint64_t sum_dropped(const struct tl_run_result *r)
     return n;
 }
 
+/* What strays may cost: each record that was hit, and what a count hides; all else is there. */
+static uint64_t check_strays(const struct state *st, uint32_t epoch, int r, const struct tl_run_result *result,
+                             const struct tl_error *err)
+{
+    uint64_t corrupt = result->records_dropped[TL_LOSS_CORRUPT];
+    uint64_t hidden = result->records_attempted - result->records_collected - corrupt;
+
+    if (corrupt > st->hits || corrupt + st->counts_hit < st->hits || hidden > st->counts_hit)
+        tl__controlled_fail("run %u: %llu hits and %llu counts cost %llu records and hid %llu", epoch,
+                            (unsigned long long)st->hits, (unsigned long long)st->counts_hit,
+                            (unsigned long long)corrupt, (unsigned long long)hidden);
+    if (r != (corrupt + hidden != 0 ? TL_ELOST : 0))
+        tl__controlled_fail("run %u: %s: %s", epoch, tl_errname(r), err->msg);
+    return hidden;
+}
+
 static void check_run(struct state *st, uint32_t epoch, bool killed, int r, const struct tl_run_result *result,
                       const struct tl_error *err)
 {
@@ -210,9 +280,10 @@ static void check_run(struct state *st, uint32_t epoch, bool killed, int r, cons
     bool disk = s->trouble == DISK_FULL || s->trouble == DISK_ERROR;
     /* A host taken for dead within a payload in pieces leaves that record partial; nothing is dropped by it. */
     bool cut = s->trouble == HOST_DEAD && result->payloads_lost != 0;
+    uint64_t hidden = s->trouble == STRAYS ? check_strays(st, epoch, r, result, err) : 0;
     struct fake_found found;
 
-    if (result->records_attempted != result->records_collected + dropped)
+    if (result->records_attempted != result->records_collected + dropped + hidden)
         tl__controlled_fail("run %u: attempted %llu, collected %llu, dropped %llu", epoch,
                             (unsigned long long)result->records_attempted,
                             (unsigned long long)result->records_collected, (unsigned long long)dropped);
@@ -220,13 +291,14 @@ static void check_run(struct state *st, uint32_t epoch, bool killed, int r, cons
         tl__controlled_fail("run %u: attempted %llu of %llu", epoch, (unsigned long long)result->records_attempted,
                             (unsigned long long)expected);
     if (dropped != result->records_dropped[TL_LOSS_HOST_DEAD] + result->records_dropped[TL_LOSS_DEVICE_DEAD] +
-                       (s->trouble == NO_MEMORY ? result->records_dropped[TL_LOSS_NO_BUFFER] : 0) ||
+                       (s->trouble == NO_MEMORY ? result->records_dropped[TL_LOSS_NO_BUFFER] : 0) +
+                       (s->trouble == STRAYS ? result->records_dropped[TL_LOSS_CORRUPT] : 0) ||
         (result->records_dropped[TL_LOSS_HOST_DEAD] != 0 && s->trouble != HOST_DEAD) ||
         result->records_dropped[TL_LOSS_DEVICE_DEAD] > (killed ? s->lanes : 0))
         tl__controlled_fail("run %u: dropped without a reason: %s", epoch, err->msg);
     if ((disk && (r == TL_ENOSPC || r == TL_EIO)) || (s->trouble == NO_MEMORY && r == TL_ENOMEM))
         return; /* not written; the journal stays */
-    if (r != 0 && !(r == TL_ELOST && (disk || killed || cut || dropped != 0)))
+    if (r != 0 && !(r == TL_ELOST && (disk || killed || cut || dropped + hidden != 0)))
         tl__controlled_fail("run %u: %s: %s", epoch, tl_errname(r), err->msg);
     if (r == 0 && (dropped != 0 || result->payloads_lost != 0))
         tl__controlled_fail("run %u: a loss is a success", epoch);
@@ -357,6 +429,7 @@ static int one_seed(uint64_t seed, const char *base, bool trace, uint64_t *fired
     opts.faults = s.faults;
     r = tl__controlled_run(&opts, seed_main, &st, &report);
     fired[s.trouble] += s.trouble == BELLS_ZEROED ? st.zeroed != 0
+                        : s.trouble == STRAYS     ? st.hits_in_all != 0
                         : s.step != 0             ? report.steps >= s.step
                                                   : report.faults.count > 0 && report.faults.entries[0].fired;
     if (r == 0 && report.allocs_live != 0) {
