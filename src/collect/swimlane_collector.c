@@ -46,6 +46,8 @@ static const char *parts_inspect(const void *record, struct tl_payload *ret_payl
     const struct tl_wire_part *w = record;
 
     *ret_payload = (struct tl_payload){.whole = true};
+    if (w->receive > w->start)
+        return "record.receive";
     return w->end != 0 && w->end < w->start ? "record.end" : NULL;
 }
 
@@ -76,6 +78,7 @@ static void take_parts(const struct tl_export_stream *s, struct tl_swimlane *out
         out->cores[out->n_cores++] = (struct tl_swim_core){.task_id = w->task_id,
                                                            .start_cycles = w->start,
                                                            .end_cycles = w->end,
+                                                           .receive_cycles = w->receive,
                                                            .core_id = w->core_id,
                                                            .reg_task_id = w->reg_task_id};
         if (out->core_to_thread != NULL && w->core_id < out->num_cores)
@@ -230,7 +233,7 @@ const struct tl_collector_spec tl__parts_collector = {
     .name = "swim_parts",
     .stream = TL_STREAM_PARTS,
     .record_bytes = sizeof(struct tl_wire_part),
-    .version = 1,
+    .version = 2,
     .files = swimlane_files,
     .level = parts_level,
     .tables = part_tables,

@@ -115,13 +115,16 @@ static void call_kernel(struct tl_core_role *core, struct tl_token *token)
     }
 }
 
-/* A part starts neither before it was given out nor before the one before it ended, whichever threads ran the two. */
+/* A part is neither taken nor started before it was given out, nor before the one before it ended, whichever threads
+ * ran the two. */
 static void order_stamps(struct tl_core_role *core, struct tl_token *token)
 {
     uint64_t floor = token->dispatch > core->stamp ? token->dispatch : core->stamp;
 
-    if (token->start < floor)
-        token->start = floor;
+    if (token->taken < floor)
+        token->taken = floor;
+    if (token->start < token->taken)
+        token->start = token->taken;
     if (token->end < token->start)
         token->end = token->start;
     core->stamp = token->end;
@@ -131,12 +134,15 @@ static void run_token(struct tl_core_role *core)
 {
     uint64_t bit = UINT64_C(1) << core->cluster;
     struct tl_sched *s = core->sched;
+    struct tl_token *token = &core->token[core->run_count & 1];
 
+    if (TASKLENS_DFX && s->device->timed)
+        token->taken = s->device->launch->swimlane_level != 0 ? tl__clock_cycles(&s->device->clock) : 0;
     if (!tl__fault("core_no_fin")) {
         tl_store_rlx(&core->running, 1u); /* relaxed: for the watch's lines */
-        call_kernel(core, &core->token[core->run_count & 1]);
+        call_kernel(core, token);
         if (TASKLENS_DFX && s->device->timed)
-            order_stamps(core, &core->token[core->run_count & 1]);
+            order_stamps(core, token);
         tl_store_rlx(&core->running, 0u);
         core->run_count++;
         tl_store_rel(&core->fin_count, core->run_count); /* D6: the part's effects; pairs with the scheduler's look */

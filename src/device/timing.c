@@ -34,6 +34,13 @@ void tl__timing_end(struct tl_device *d)
 
 /* --- parts ------------------------------------------------------------------------------------------------------- */
 
+static uint32_t receive_cycles(const struct tl_token *token)
+{
+    const uint64_t cycles = token->start - token->taken;
+
+    return cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
+}
+
 static int record_part(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token)
 {
     struct tl_producer *lane = &s->rec.producer[TL_STREAM_PARTS];
@@ -54,7 +61,8 @@ static int record_part(struct tl_sched *s, const struct tl_core_role *core, stru
                                .dispatch = token->dispatch,
                                .finish = token->finish,
                                .core_id = core->id,
-                               .reg_task_id = core->seen + 1};
+                               .reg_task_id = core->seen + 1,
+                               .receive = receive_cycles(token)};
     tl__producer_commit(lane, 0);
     return 0;
 }

@@ -32,8 +32,11 @@ static const char *core_rules(const struct tl_swimlane *s)
                          before != NULL ? before->reg_task_id : 0);
         if (c->start_cycles == 0 || c->end_cycles < c->start_cycles)
             return wrong("core %u, part %u: its end is before its start", c->core_id, c->reg_task_id);
-        if (before != NULL && c->start_cycles < before->end_cycles)
-            return wrong("core %u: part %u starts within the one before", c->core_id, c->reg_task_id);
+        if (c->receive_cycles >= c->start_cycles)
+            return wrong("core %u, part %u: taken %llu cycles before its start", c->core_id, c->reg_task_id,
+                         (unsigned long long)c->receive_cycles);
+        if (before != NULL && c->start_cycles - c->receive_cycles < before->end_cycles)
+            return wrong("core %u: part %u is taken within the one before", c->core_id, c->reg_task_id);
     }
     return "";
 }
@@ -50,7 +53,8 @@ static const char *aicpu_rules(const struct tl_swimlane *s, unsigned in_flight)
 
         if (a->core_id != c->core_id || a->reg_task_id != c->reg_task_id)
             return wrong("core %u, part %u has no AICPU row", c->core_id, c->reg_task_id);
-        if (a->dispatch_cycles == 0 || a->dispatch_cycles > c->start_cycles || c->end_cycles > a->finish_cycles)
+        if (a->dispatch_cycles == 0 || a->dispatch_cycles > c->start_cycles - c->receive_cycles ||
+            c->end_cycles > a->finish_cycles)
             return wrong("core %u, part %u: dispatch %llu start %llu end %llu finish %llu", c->core_id, c->reg_task_id,
                          (unsigned long long)a->dispatch_cycles, (unsigned long long)c->start_cycles,
                          (unsigned long long)c->end_cycles, (unsigned long long)a->finish_cycles);
