@@ -78,7 +78,7 @@ struct tl_dump_summary {
     uint64_t dropped_overwrite; /* old files only */
     uint64_t bin_bytes;         /* size of the payload file; not in the manifest */
     uint32_t level;             /* 0..3 */
-    uint32_t reserved;          /* 0 */
+    uint32_t run_epoch;         /* which run; 0: the manifest does not say */
 };
 
 /* What a check or verification found. Good: all 0 but checked, unhashed, first_bad. */

@@ -50,6 +50,13 @@ static inline struct tl_worker_opts tl__worker_opts_init()
 /* Bytes of an output prefix, without the NUL. */
 #define TL_OUTPUT_PREFIX_MAX 700
 
+/* Which form of the artifacts a run writes: both are read everywhere here, and say the same. */
+enum tl_format {
+    TL_FORMAT_DEFAULT = 0, /* the older one */
+    TL_FORMAT_2026_09 = 1, /* what current writers elsewhere use: docs/formats/ */
+    TL_FORMAT_COUNT
+};
+
 /* One field per flag of `tasklens run`, with its name and default. 0 is the default wherever a field says so. */
 struct tl_run_config {
     uint32_t struct_size;
@@ -74,6 +81,7 @@ struct tl_run_config {
     const char *case_name;     /* for the recording's metadata; NULL: none */
     unsigned guard;            /* --guard: 0 off; 1: a guard page behind each buffer, buffers aligned to their elements;
                                 * a larger power of two, at most 4096: aligned to at least so many bytes */
+    unsigned format;           /* --format: enum tl_format */
 };
 #ifdef __cplusplus
 static inline struct tl_run_config tl__run_config_init()

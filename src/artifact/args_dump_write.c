@@ -170,6 +170,8 @@ static void put_summary(struct tl_json *j, const struct tl_dump_summary *s)
     tl__json_object_end(j);
     put_u64(j, "version", TL_DUMP_VERSION);
     put_u64(j, "dump_args_level", s->level);
+    if (s->run_epoch != 0)
+        put_u64(j, "run_epoch", s->run_epoch);
     put_u64(j, "total_args", s->total_args);
     put_u64(j, "before_dispatch", s->before_dispatch);
     put_u64(j, "after_completion", s->after_completion);

@@ -148,6 +148,10 @@ static void put_edges(struct tl_json *j, const char *key, const struct tl_deps_e
 static void put_all(struct tl_json *j, const struct tl_deps *d)
 {
     tl__json_object_begin(j, TL_JSON_BLOCK);
+    if (d->runtime[0] != '\0') {
+        tl__json_key(j, "runtime");
+        tl__json_string(j, d->runtime);
+    }
     tl__json_key(j, "tasks");
     tl__json_array_begin(j, TL_JSON_BLOCK);
     for (uint64_t i = 0; i < d->n_tasks; i++)

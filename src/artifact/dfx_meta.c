@@ -38,6 +38,7 @@ static const struct field run_fields[] = {
     FIELD(tl_meta, case_name, "case", TEXT),
     FIELD(tl_meta, platform, "platform", TEXT),
     FIELD(tl_meta, runtime, "runtime", TEXT),
+    FIELD(tl_meta, format, "format", TEXT),
     FIELD(tl_meta, status, "status", TEXT),
     FIELD(tl_meta, level, "dump_args_level", U32),
     FIELD(tl_meta, epoch, "epoch", U32),

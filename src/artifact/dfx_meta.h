@@ -57,6 +57,7 @@ struct tl_meta_verdict { /* an output against its golden */
 struct tl_meta {
     char program[128], case_name[64], platform[16], runtime[32];
     char program_hash[24]; /* "xxh3:<16 hex>"; "" if not known */
+    char format[16];       /* "default", "2026-09": of the artifacts; "" if not known */
     char status[32];       /* "ok", or the error's name: TL_EHANG ... */
     uint32_t level;        /* of the args dump; 0 if off */
     uint32_t epoch;

@@ -197,6 +197,11 @@ static int take_top(struct tl_dump_parser *p, enum tl_event ev, const char *text
             return 0;
         s->level = (uint32_t)level;
         return 1;
+    case T_EPOCH:
+        if (!tl__dump_take_u64(p, field, ev, text, length, UINT32_MAX, &level))
+            return 0;
+        s->run_epoch = (uint32_t)level;
+        return 1;
     default:
         return tl__dump_take_u64(p, field, ev, text, length, UINT64_MAX, counts[p->key]);
     }

@@ -61,6 +61,7 @@ enum tl_place { AT_START, AT_TOP, AT_BIN_FORMAT, AT_ARGS, AT_RECORD, AT_LIST, AT
     X(T_DROPPED, "dropped_records")                                                                                    \
     X(T_OVERWRITE, "dropped_overwrite")                                                                                \
     X(T_BIN_FILE, "bin_file")                                                                                          \
+    X(T_EPOCH, "run_epoch")                                                                                            \
     X(T_ARGS, "args")                                                                                                  \
     X(T_TENSORS, "tensors")
 
@@ -79,7 +80,7 @@ struct tl_dump_parser {
     const char *name;
     yajl_handle yajl;
     struct tl_json_memory memory; /* yajl's */
-    struct tl_error error; /* code 0: none yet */
+    struct tl_error error;        /* code 0: none yet */
     uint64_t size_hint;
     enum tl_place place;
     bool no_short_cut;    /* for tests: everything goes through yajl */

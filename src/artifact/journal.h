@@ -49,7 +49,7 @@ struct tl_journal_run {
     uint32_t records_per_buffer;
     uint32_t lane_count; /* per stream at most */
     struct tl_journal_stream streams[TL_JOURNAL_MAX_STREAMS];
-    uint32_t reserved; /* 0 */
+    uint32_t format; /* enum tl_format; 0 in journals that were written before there were several */
     struct tl_run_facts facts;
 };
 

@@ -69,6 +69,7 @@ struct tl_pmu_meta {
     uint64_t clock_freq_hz; /* of pmu_total_cycles and of every column in cycles */
     uint64_t records, dropped;
     uint32_t version, event_type;
+    uint32_t run_epoch; /* of the rows; 0: not told */
     uint32_t n_columns;
     struct tl_pmu_meta_column columns[TL_PMU_MAX_COLUMNS]; /* pmu_total_cycles first */
     uint32_t n_silent;

@@ -94,6 +94,8 @@ int tl__pmu_meta_write(const char *dir, const struct tl_pmu_meta *meta, struct t
     put_text(j, "mode", meta->mode);
     put_text(j, "machine", meta->machine);
     put_number(j, "clock_freq_hz", meta->clock_freq_hz);
+    if (meta->run_epoch != 0)
+        put_number(j, "run_epoch", meta->run_epoch);
     put_number(j, "records", meta->records);
     put_number(j, "dropped", meta->dropped);
     tl__json_key(j, "columns");
@@ -196,18 +198,10 @@ static int take_version(struct tl_tape *t, uint32_t at, uint32_t *ret_version)
 
 static int on_value(void *ctx, struct tl_tape *t)
 {
-    enum { VERSION, ARCH, EVENT, NAME, MODE, MACHINE, CLOCK, RECORDS, DROPPED, COLUMNS, SILENT, COUNT };
-    static const char *const names[COUNT] = {"version",
-                                             "arch",
-                                             "event_type",
-                                             "event_name",
-                                             "mode",
-                                             "machine",
-                                             "clock_freq_hz",
-                                             "records",
-                                             "dropped",
-                                             "columns",
-                                             "kernels_without_counts"};
+    enum { VERSION, ARCH, EVENT, NAME, MODE, MACHINE, CLOCK, EPOCH, RECORDS, DROPPED, COLUMNS, SILENT, COUNT };
+    static const char *const names[COUNT] = {"version", "arch",    "event_type",    "event_name",
+                                             "mode",    "machine", "clock_freq_hz", "run_epoch",
+                                             "records", "dropped", "columns",       "kernels_without_counts"};
     struct tl_pmu_meta *meta = ctx;
     uint32_t f[COUNT];
     int code = tl__tape_fields(t, 0, NULL, names, COUNT, f);
@@ -226,6 +220,8 @@ static int on_value(void *ctx, struct tl_tape *t)
         code = take_text(t, f[MACHINE], names[MACHINE], meta->machine, sizeof(meta->machine));
     if (code == 0 && f[CLOCK] != TL_TAPE_ABSENT)
         code = tl__tape_u64(t, f[CLOCK], names[CLOCK], UINT64_MAX, &meta->clock_freq_hz);
+    if (code == 0 && f[EPOCH] != TL_TAPE_ABSENT)
+        code = tl__tape_u32(t, f[EPOCH], names[EPOCH], &meta->run_epoch);
     if (code == 0 && f[RECORDS] != TL_TAPE_ABSENT)
         code = tl__tape_u64(t, f[RECORDS], names[RECORDS], UINT64_MAX, &meta->records);
     if (code == 0 && f[DROPPED] != TL_TAPE_ABSENT)

@@ -108,6 +108,9 @@ struct tl_export {
     const struct tl_export_stream *streams; /* all, by enum tl_stream */
     const struct tl_run_facts *facts;
     const struct tl_clock_pair *clock; /* by enum tl_clock_moment; all 0 where it was not taken */
+    const char *runtime;               /* by name */
+    uint32_t epoch;                    /* the run's */
+    uint32_t format;                   /* enum tl_format */
     bool bin_created;
     bool run_failed;            /* an empty recording then surprises nobody */
     uint64_t bin_bytes;         /* size of the payload file */

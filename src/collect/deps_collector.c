@@ -6,6 +6,7 @@
  */
 #include "collect/collector.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -167,6 +168,31 @@ static int judge_gap(const struct tl_export *x, const struct tl_deps_reader *r, 
     return 0;
 }
 
+/* Drops the edges that only retain, and the others' flags. */
+static uint64_t waits_alone(struct tl_deps_edge *edges, uint64_t count)
+{
+    uint64_t kept = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        if ((edges[i].flags & TL_DEPS_WAIT) == 0)
+            continue;
+        edges[kept] = edges[i];
+        edges[kept++].flags = 0;
+    }
+    return kept;
+}
+
+/* The form of September 2026. Its host_build_graph has no flags: each edge waits, and as nothing is recycled, to retain
+ * is to do nothing. */
+static void in_2026_09(const struct tl_export *x, struct tl_deps *deps)
+{
+    (void)snprintf(deps->runtime, sizeof(deps->runtime), "%.31s", x->runtime);
+    if (x->facts->host_build == 0)
+        return;
+    deps->n_edges = waits_alone(deps->edges, deps->n_edges);
+    deps->n_filtered = waits_alone(deps->filtered, deps->n_filtered);
+}
+
 static int deps_export(const struct tl_export *x, struct tl_export_figures *figures, struct tl_error *reterr)
 {
     uint64_t tasks[TL_DEPS_RINGS] = {0}, listed = 0;
@@ -190,6 +216,8 @@ static int deps_export(const struct tl_export *x, struct tl_export_figures *figu
     code = build(x, tasks, &b, &err);
     if (code == 0) {
         deps = tl__deps_build_view(&b);
+        if (x->format == TL_FORMAT_2026_09)
+            in_2026_09(x, &deps);
         figures->records = deps.n_tasks;
         code = tl__deps_write(x->dir, &deps, reterr);
     } else {

@@ -295,6 +295,7 @@ static int dump_export(const struct tl_export *x, struct tl_export_figures *figu
         return tl__fail(reterr, tl__code_of_errno(errno), "%s: cannot be made: %s", dir, strerror(errno));
     memset(&summary, 0, sizeof(summary));
     summary.level = x->own->level;
+    summary.run_epoch = x->format == TL_FORMAT_2026_09 ? x->epoch : 0;
     summary.dropped_records = x->own->dropped + figures->corrupt;
     if (x->bin_created)
         (void)snprintf(summary.bin_file, sizeof(summary.bin_file), "%s", TL_DUMP_BIN_NAME);

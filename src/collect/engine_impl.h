@@ -284,6 +284,8 @@ void tl__run_forget(struct tl_engine *e, struct tl_crun *run, bool remove_journa
 void tl__run_seal(struct tl_engine *e, struct tl_crun *run);
 
 /* export.c */
+/* What a form of the artifacts is called, by enum tl_format: "default", "2026-09"; "unknown". */
+const char *tl__format_name(unsigned format);
 size_t tl__exporting_bytes(void);
 struct tl_stream_totals {
     uint64_t attempted, collected, dropped[TL_LOSS_COUNT];

@@ -14,6 +14,14 @@
 
 static const char *const cause_names[TL_LOSS_COUNT] = {"host_dead", "no_buffer", "disk", "corrupt", "device_dead"};
 
+const char *tl__format_name(unsigned format)
+{
+    static const char *const names[TL_FORMAT_COUNT] = {
+        [TL_FORMAT_DEFAULT] = "default", [TL_FORMAT_2026_09] = "2026-09"};
+
+    return format < TL_FORMAT_COUNT ? names[format] : "unknown";
+}
+
 static uint64_t sum_dropped(const struct tl_stream_totals *t)
 {
     uint64_t n = 0;
@@ -142,6 +150,7 @@ static void meta_of(const struct tl_crun *run, uint32_t epoch, struct tl_meta *m
     (void)snprintf(meta->platform, sizeof(meta->platform), "%s", run->platform);
     (void)snprintf(meta->runtime, sizeof(meta->runtime), "%s", run->runtime);
     (void)snprintf(meta->program_hash, sizeof(meta->program_hash), "%s", run->program_hash);
+    (void)snprintf(meta->format, sizeof(meta->format), "%s", tl__format_name(run->config.format));
     (void)snprintf(meta->status, sizeof(meta->status), "%s", run->status);
     meta->level = (uint32_t)run->config.dump_args;
     meta->epoch = epoch;
@@ -250,6 +259,9 @@ static int export_all(struct tl_engine *e, struct tl_crun *run, const uint64_t *
                                .streams = ex->streams,
                                .facts = &run->facts,
                                .clock = run->outcome.clock,
+                               .runtime = run->runtime,
+                               .epoch = tl_load_rlx(&run->epoch), /* relaxed: only the worker writes it */
+                               .format = run->config.format,
                                .bin_created = run->bin_fd >= 0,
                                .run_failed = strcmp(run->status, "ok") != 0,
                                .bin_bytes = run->bin_size,

@@ -218,6 +218,7 @@ static void take_meta(struct sheet *sheet, const struct tl_export *x, int32_t *r
     (void)snprintf(m->machine, sizeof(m->machine), "%s", machine_words(sheet));
     m->event_type = sheet->set->event;
     m->clock_freq_hz = x->facts->clock_freq_hz;
+    m->run_epoch = x->format == TL_FORMAT_2026_09 ? x->epoch : 0;
     m->records = sheet->count;
     m->dropped = x->own->dropped;
     describe_columns(sheet);

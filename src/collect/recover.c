@@ -153,6 +153,7 @@ static void meta_of(const struct tl_journal_run *run, struct tl_meta *meta)
     (void)snprintf(meta->case_name, sizeof(meta->case_name), "%s", run->case_name);
     (void)snprintf(meta->platform, sizeof(meta->platform), "%s", run->platform);
     (void)snprintf(meta->runtime, sizeof(meta->runtime), "%s", run->runtime);
+    (void)snprintf(meta->format, sizeof(meta->format), "%s", tl__format_name(run->format));
     (void)snprintf(meta->status, sizeof(meta->status), TL_META_RECOVERED);
     meta->level = run->dump_level;
     meta->epoch = run->epoch;
@@ -260,6 +261,9 @@ static int export_all(const char *dir, struct recovered *rec, struct tl_meta *me
                           .streams = rec->streams,
                           .facts = &rec->run->facts,
                           .clock = clock,
+                          .runtime = rec->run->runtime,
+                          .epoch = rec->run->epoch,
+                          .format = rec->run->format,
                           .run_failed = true,
                           .scratch = &scratch};
     char path[1200];

@@ -50,6 +50,7 @@ static int journal_open(struct tl_engine *e, struct tl_crun *run, uint32_t epoch
                                .stream_count = TL_STREAM_COUNT,
                                .records_per_buffer = e->shape.records,
                                .lane_count = e->n_lanes,
+                               .format = run->config.format,
                                .facts = run->facts};
 
     copy_text(j.program, sizeof(j.program), run->program);

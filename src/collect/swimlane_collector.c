@@ -3,6 +3,7 @@
  * The chip swimlane as a collector: three streams, by who saw what, and one artifact of them all
  * (artifact/swimlane.h). Parts name their thread by the lane they came on.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ static const char *submits_inspect(const void *record, struct tl_payload *ret_pa
 
 /* --- rows ------------------------------------------------------------------------------------------------------ */
 
-static void take_parts(const struct tl_export_stream *s, struct tl_swimlane *out)
+static void take_parts(const struct tl_export_stream *s, uint32_t epoch, struct tl_swimlane *out)
 {
     struct tl_record_walk walk = tl__record_walk(s, sizeof(struct tl_wire_part));
     const struct tl_wire_part *w;
@@ -80,18 +81,20 @@ static void take_parts(const struct tl_export_stream *s, struct tl_swimlane *out
                                                            .end_cycles = w->end,
                                                            .receive_cycles = w->receive,
                                                            .core_id = w->core_id,
-                                                           .reg_task_id = w->reg_task_id};
+                                                           .reg_task_id = w->reg_task_id,
+                                                           .run_epoch = epoch};
         if (out->core_to_thread != NULL && w->core_id < out->num_cores)
             out->core_to_thread[w->core_id] = (int32_t)walk.lane;
         if (s->level >= 2)
             out->aicpus[out->n_aicpus++] = (struct tl_swim_aicpu){.dispatch_cycles = w->dispatch,
                                                                   .finish_cycles = w->finish,
                                                                   .core_id = w->core_id,
-                                                                  .reg_task_id = w->reg_task_id};
+                                                                  .reg_task_id = w->reg_task_id,
+                                                                  .run_epoch = epoch};
     }
 }
 
-static void take_phases(const struct tl_export_stream *s, struct tl_swimlane *out)
+static void take_phases(const struct tl_export_stream *s, uint32_t epoch, struct tl_swimlane *out)
 {
     static const uint8_t kinds[TL_WIRE_PHASE_COUNT] = {[TL_WIRE_PHASE_COMPLETE] = TL_PHASE_COMPLETE,
                                                        [TL_WIRE_PHASE_DISPATCH] = TL_PHASE_DISPATCH,
@@ -105,6 +108,7 @@ static void take_phases(const struct tl_export_stream *s, struct tl_swimlane *ou
                                    .end_cycles = w->end,
                                    .loop_iter = w->loop_iter,
                                    .tasks_processed = w->tasks,
+                                   .run_epoch = epoch,
                                    .pop_hit = w->pop_hit,
                                    .pop_miss = w->pop_miss,
                                    .thread = (uint16_t)walk.lane,
@@ -112,7 +116,7 @@ static void take_phases(const struct tl_export_stream *s, struct tl_swimlane *ou
                                    .has = w->kind == TL_WIRE_PHASE_DISPATCH ? TL_SWIM_HAS_POP : 0};
 }
 
-static void take_submits(const struct tl_export_stream *s, struct tl_swimlane *out)
+static void take_submits(const struct tl_export_stream *s, uint32_t epoch, struct tl_swimlane *out)
 {
     struct tl_record_walk walk = tl__record_walk(s, sizeof(struct tl_wire_submit));
     const struct tl_wire_submit *w;
@@ -122,7 +126,8 @@ static void take_submits(const struct tl_export_stream *s, struct tl_swimlane *o
                                                            .start_cycles = w->start,
                                                            .end_cycles = w->end,
                                                            .submit_idx = w->submit_idx,
-                                                           .thread = walk.lane};
+                                                           .thread = walk.lane,
+                                                           .run_epoch = epoch};
 }
 
 static int by_core(const void *a, const void *b)
@@ -195,14 +200,18 @@ static void take_clock(const struct tl_clock_pair *clock, struct tl_swimlane *ou
 
 static void fill(struct tl_swimlane *out, const struct tl_export *x)
 {
+    const uint32_t epoch = out->form == TL_SWIM_2026_09 ? x->epoch : 0;
+
+    (void)snprintf(out->runtime, sizeof(out->runtime), "%.31s", x->runtime);
+    (void)snprintf(out->platform, sizeof(out->platform), "%.8s", x->facts->arch);
     for (uint32_t i = 0; i < out->num_cores; i++) {
         out->core_types[i] = i < x->facts->clusters ? TL_AIC : TL_AIV;
         if (out->core_to_thread != NULL)
             out->core_to_thread[i] = -1;
     }
-    take_parts(&x->streams[TL_STREAM_PARTS], out);
-    take_phases(&x->streams[TL_STREAM_PHASES], out);
-    take_submits(&x->streams[TL_STREAM_SUBMITS], out);
+    take_parts(&x->streams[TL_STREAM_PARTS], epoch, out);
+    take_phases(&x->streams[TL_STREAM_PHASES], epoch, out);
+    take_submits(&x->streams[TL_STREAM_SUBMITS], epoch, out);
     take_clock(x->clock, out);
     qsort(out->cores, out->n_cores, sizeof(*out->cores), by_core);
     qsort(out->aicpus, out->n_aicpus, sizeof(*out->aicpus), by_aicpu);
@@ -212,7 +221,11 @@ static void fill(struct tl_swimlane *out, const struct tl_export *x)
 static int swimlane_export(const struct tl_export *x, struct tl_export_figures *figures, struct tl_error *reterr)
 {
     struct tl_swimlane out = {
-        .level = x->own->level, .clock_freq_hz = x->facts->clock_freq_hz, .num_cores = x->facts->clusters * 3};
+        .level = x->own->level,
+        .form = x->format == TL_FORMAT_2026_09 ? TL_SWIM_2026_09 : TL_SWIM_OLDER,
+        .clock_freq_hz = x->facts->clock_freq_hz,
+        .num_cores = x->facts->clusters * 3,
+    };
     int r = make_room(&out, x);
 
     if (r < 0) {

@@ -66,6 +66,8 @@ static int check_config(const struct tl_worker *w, const struct tl_run_config *c
     if (!TASKLENS_DFX && tl__run_records(c))
         return tl__fail(reterr, TL_ENOTSUP,
                         "this build records nothing (TASKLENS_DFX=OFF); build it with TASKLENS_DFX=ON");
+    if (c->format >= TL_FORMAT_COUNT)
+        return tl__fail(reterr, TL_ERANGE, "the formats are 0 (default) to %d, not %u", TL_FORMAT_COUNT - 1, c->format);
     if (c->guard > TL_GUARD_ALIGN_MAX || (c->guard & (c->guard - 1)) != 0)
         return tl__fail(reterr, TL_ERANGE, "--guard takes a power of two of at most %u bytes, not %u",
                         TL_GUARD_ALIGN_MAX, c->guard);

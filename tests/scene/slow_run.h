@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Starts it with the dump and `diagnostic` on; its recording goes to `out` in the test's directory. */
-static inline pid_t slow_run_start(const char *diagnostic, const char *out)
+/* Starts it with the dump and `diagnostic` on; its recording goes to `out` in the test's directory, in this `format`.
+ */
+static inline pid_t slow_run_start_as(const char *format, const char *diagnostic, const char *out)
 {
     pid_t pid = fork();
 
@@ -22,11 +23,16 @@ static inline pid_t slow_run_start(const char *diagnostic, const char *out)
         if (null < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || chdir(fixture_dir) != 0)
             _exit(99);
         (void)execl(command, "tasklens", "run", "vector_add", "--set", "elements=4194304", "--set", "tiles=256",
-                    "--dump-args", "2", diagnostic, "--dfx-set", "records=1", "--throttle-writer", "8M", "--out", out,
-                    (char *)NULL);
+                    "--dump-args", "2", diagnostic, "--dfx-set", "records=1", "--throttle-writer", "8M", "--format",
+                    format, "--out", out, (char *)NULL);
         _exit(99);
     }
     return pid;
+}
+
+static inline pid_t slow_run_start(const char *diagnostic, const char *out)
+{
+    return slow_run_start_as("default", diagnostic, out);
 }
 
 /* Until its journal has `bytes`. */

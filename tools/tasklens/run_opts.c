@@ -18,13 +18,15 @@ struct raw {
         task_window, dep_pool, guard;
     uint64_t heap_bytes, memory_bytes, throttle;
     bool dep_gen, scope_stats;
-    int runtime, mode, hash, oversize, transport;
+    int runtime, mode, hash, oversize, transport, format;
 };
 
 static const char *const runtimes[] = {"tensormap_and_ringbuffer", "host_build_graph", NULL};
 static const char *const modes[] = {"process", "thread", NULL};
 static const char *const on_off[] = {"on", "off", NULL};
 static const char *const oversizes[] = {"truncate", "chunk", NULL};
+static const char *const formats[TL_FORMAT_COUNT + 1] = {
+    [TL_FORMAT_DEFAULT] = "default", [TL_FORMAT_2026_09] = "2026-09", [TL_FORMAT_COUNT] = NULL};
 static const char *const transports[] = {"mapped", "copy", NULL};
 
 /* Splits "name=value" of at most `size` - 1 bytes of name. Returns the value, or NULL. */
@@ -240,6 +242,7 @@ static int interpret(struct raw *raw)
     c->dump_args = (int)raw->dump_args;
     c->dump_hash_off = raw->hash == 1;
     c->dump_oversize_chunk = raw->oversize == 1;
+    c->format = (unsigned)raw->format;
     c->block_dim = (unsigned)raw->block_dim;
     c->aicpu_threads = (unsigned)raw->aicpu_threads;
     c->throttle_writer_bytes_s = raw->throttle;
@@ -311,6 +314,11 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
          .max = INT32_MAX, .bare = 2},
         {0, "enable-scope-stats", TL_OPT_FLAG, &raw.scope_stats, NULL,
          "record how full the rings were at each scope's ends", .hidden = false},
+        {0, "format", TL_OPT_CHOICE, &raw.format, "NAME",
+         "form of the recording's files: default, or 2026-09, which current tools\nelsewhere write; all viewers here "
+         "open "
+         "both",
+         .choices = formats},
         {0, "debug", TL_OPT_FLAG, &o->compile.debug, NULL, "compile without optimization", .hidden = false},
         {'v', "verbose", TL_OPT_FLAG, &o->compile.verbose, NULL, "show the line that compiles", .hidden = false},
         {0, "out", TL_OPT_TEXT, &o->out, "DIR", "directory of the recording; else outputs/PROGRAM_CASE_TIME",
