@@ -87,6 +87,15 @@ TL_API _Noreturn void pthread_exit(void *value)
     __builtin_unreachable();
 }
 
+static bool ends_process(int signal_number);
+
+/* A signal that the thread sends to itself, or to its process by a call that names it. */
+static void sent_to_self(bool self, int signal_number)
+{
+    if (self && signal_number != 0 && ends_process(signal_number))
+        tl__way_out_signal(signal_number);
+}
+
 /* syscall(2), for those who go past the functions. */
 TL_API long syscall(long number, ...)
 {
@@ -101,6 +110,9 @@ TL_API long syscall(long number, ...)
         tl__way_out(number == SYS_exit ? "the system call exit" : "the system call exit_group", (int)a[0]);
     if (number == SYS_execve || number == SYS_execveat)
         tl__way_out("the system call execve", TL_TEXT_NO_CODE);
+    sent_to_self(number == SYS_kill && a[0] == getpid(), (int)a[1]);
+    sent_to_self(number == SYS_tkill && a[0] == gettid(), (int)a[1]);
+    sent_to_self(number == SYS_tgkill && a[0] == getpid() && a[1] == gettid(), (int)a[2]);
     result = call6(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (result >= 0 || result < -4095)
         return result;
@@ -124,9 +136,12 @@ static bool ends_process(int signal_number)
 
 TL_API int raise(int signal_number)
 {
-    if (ends_process(signal_number))
-        tl__way_out_signal(signal_number);
     return (int)syscall(SYS_tgkill, getpid(), gettid(), signal_number);
+}
+
+TL_API int tgkill(pid_t process, pid_t thread, int signal_number)
+{
+    return (int)syscall(SYS_tgkill, process, thread, signal_number);
 }
 
 TL_API int kill(pid_t process, int signal_number)
@@ -135,17 +150,34 @@ TL_API int kill(pid_t process, int signal_number)
 
     if (process != getpid() || signal_number == 0)
         return (int)syscall(SYS_kill, process, signal_number);
-    if (ends_process(signal_number))
-        tl__way_out_signal(signal_number);
+    sent_to_self(true, signal_number);
     /* To the thread that sends it, if that takes it: the handler then knows whose code it was. */
     if (pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0 && sigismember(&blocked, signal_number) == 0)
         return (int)syscall(SYS_tgkill, process, gettid(), signal_number);
     return (int)syscall(SYS_kill, process, signal_number);
 }
 
-/* ---- exec: each of the family, and then the C library's own ---- */
-
 #define NEXT(name, type) ((type)(uintptr_t)dlsym(RTLD_NEXT, #name))
+
+TL_API int pthread_kill(pthread_t thread, int signal_number)
+{
+    sent_to_self(pthread_equal(thread, pthread_self()) != 0, signal_number);
+    return NEXT(pthread_kill, int (*)(pthread_t, int))(thread, signal_number);
+}
+
+TL_API int pthread_sigqueue(pthread_t thread, int signal_number, const union sigval value)
+{
+    sent_to_self(pthread_equal(thread, pthread_self()) != 0, signal_number);
+    return NEXT(pthread_sigqueue, int (*)(pthread_t, int, union sigval))(thread, signal_number, value);
+}
+
+TL_API int sigqueue(pid_t process, int signal_number, const union sigval value)
+{
+    sent_to_self(process == getpid(), signal_number);
+    return NEXT(sigqueue, int (*)(pid_t, int, union sigval))(process, signal_number, value);
+}
+
+/* ---- exec: each of the family, and then the C library's own ---- */
 
 TL_API int execve(const char *path, char *const argv[], char *const envp[])
 {

@@ -54,6 +54,22 @@ static void leave(int64_t way)
         (void)kill(getpid(), SIGTERM);
         (void)sleep(5);
         break;
+    case WAY_TGKILL:
+        (void)syscall(SYS_tgkill, getpid(), gettid(), SIGUSR1);
+        (void)sleep(5);
+        break;
+    case WAY_SYSCALL_KILL:
+        (void)syscall(SYS_kill, getpid(), SIGUSR1);
+        (void)sleep(5);
+        break;
+    case WAY_PTHREAD_KILL:
+        (void)pthread_kill(pthread_self(), SIGUSR2);
+        (void)sleep(5);
+        break;
+    case WAY_SIGQUEUE:
+        (void)sigqueue(getpid(), SIGTERM, (union sigval){.sival_int = 1});
+        (void)sleep(5);
+        break;
     case WAY_CHILD_EXITS:
         child = fork();
         if (child == 0)

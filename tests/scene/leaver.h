@@ -14,6 +14,10 @@ enum {
     WAY_EXECLP,
     WAY_SYSCALL,
     WAY_KILL,
+    WAY_TGKILL, /* signals to its own thread or process, past raise() and kill() */
+    WAY_SYSCALL_KILL,
+    WAY_PTHREAD_KILL,
+    WAY_SIGQUEUE,
     WAYS_OUT, /* from here on the program stays */
     WAY_CHILD_EXITS = WAYS_OUT,
     WAY_CHILD_EXITS_NOW,

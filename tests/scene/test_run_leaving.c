@@ -28,7 +28,8 @@ static const char *const modes[] = {"process", "thread"};
 static const char *const who[] = {"kernel \"leaver\"", "the orchestration", "golden() of leaver",
                                   "prepare() of leaver"};
 static const char *const calls[WAYS_OUT] = {"",        "exit(0)",  "_exit(0)",      "quick_exit()", "pthread_exit()",
-                                            "execv()", "execlp()", "exit_group(0)", "SIGTERM"};
+                                            "execv()", "execlp()", "exit_group(0)", "SIGTERM",      "SIGUSR1",
+                                            "SIGUSR1", "SIGUSR2",  "SIGTERM"};
 static const struct {
     int number;
     const char *name;
