@@ -262,11 +262,19 @@ class Sweep:
         with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
             futures = {pool.submit(do, (program, kind, n, once, code)): (n, once) for n, once in jobs}
             for f in concurrent.futures.as_completed(futures):
+                if f.cancelled():
+                    continue
                 n, once = futures[f]
                 self.finish(f"{label} {'once' if once else 'on'} n={n}", *f.result())
+                if self.done():
+                    for left in futures:
+                        left.cancel()
         tally = {k: v for k, v in self.counts.items() if k.startswith(label)}
         print(f"{label}: {r.calls} calls, " +
               "; ".join(f"{k.rsplit(' ', 1)[1]} {v}" for k, v in tally.items()), flush=True)
+
+    def done(self):
+        return self.args.first and self.failures
 
     def runs(self):
         for mode in self.args.modes.split(","):
@@ -274,7 +282,7 @@ class Sweep:
                 if self.args.program not in ("", program) or (mode == "thread" and program != "tasklens"):
                     continue
                 for kind, code in kinds:
-                    if self.args.kinds and kind not in self.args.kinds.split(","):
+                    if self.done() or self.args.kinds and kind not in self.args.kinds.split(","):
                         continue
                     self.sweep(f"{mode} {program} {kind} {errno.errorcode[code]}", program, kind, code,
                                lambda fault, mode=mode: self.one_run(mode, fault))
@@ -294,7 +302,7 @@ class Sweep:
             kinds = [("alloc", errno.ENOMEM), ("write", errno.ENOSPC), ("open", errno.EMFILE), ("mmap", errno.ENOMEM),
                      ("rename", errno.EIO), ("dir", errno.EACCES), ("sync", errno.EIO), ("shrink", errno.EIO)]
             for kind, code in kinds:
-                if self.args.kinds and kind not in self.args.kinds.split(","):
+                if self.done() or self.args.kinds and kind not in self.args.kinds.split(","):
                     continue
                 self.sweep(f"[{' '.join(words)}] {kind}", "tasklens", kind, code,
                            lambda fault, words=words, work=work: self.one_viewer(words, fault,
@@ -334,6 +342,7 @@ def main():
     p.add_argument("--limit", type=float, default=5)
     p.add_argument("--dir", default=None)
     p.add_argument("--only", default="")
+    p.add_argument("--first", action="store_true", help="end at the first that is wrong")
     p.add_argument("--keep", action="store_true")
     args = p.parse_args()
     args.binary_dir = os.path.abspath(args.binary_dir)
