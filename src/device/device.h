@@ -48,8 +48,7 @@ struct tl_fault {
     uint8_t access;           /* enum tl_access */
     uint64_t address;         /* a pointer in this process */
     uint64_t code;            /* of the instruction; 0: unknown */
-    const char *object;       /* the program's shared object, if the instruction lies in it, and where; else NULL */
-    uint64_t object_offset;
+    bool in_program;          /* it lies in the program's shared object */
 };
 /* Whose code the calling thread is in. Safe in a signal handler. */
 enum tl_current_kind { TL_CURRENT_NONE, TL_CURRENT_KERNEL, TL_CURRENT_ORCHESTRATION };

@@ -238,18 +238,11 @@ static void put_event(struct tl_text *t, const struct tl_current *c, const struc
         }
     }
     tl__text_put(t, "\n");
-    if (f->code == 0)
+    if (f->code == 0 || f->in_program) /* the host says where in the program */
         return;
     tl__text_put(t, "the code at ");
-    if (f->object != NULL) {
-        tl__text_put(t, f->object);
-        tl__text_put(t, "+");
-        tl__text_hex(t, f->object_offset, 1);
-    } else {
-        tl__text_hex(t, f->code, 1);
-        tl__text_put(t, ", outside of the program");
-    }
-    tl__text_put(t, "\n");
+    tl__text_hex(t, f->code, 1);
+    tl__text_put(t, ", outside of the program\n");
 }
 
 void tl__fault_put_args(struct tl_text *t, const struct tl_device *d, const struct tl_slot *slot,

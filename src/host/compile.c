@@ -321,6 +321,11 @@ int tl__compile_files(const struct tl_compile_opts *opts, char *ret_path, size_t
     return rc;
 }
 
+bool tl__compile_made(const char *path)
+{
+    return strstr(path, "/" TEMPORARY) != NULL && ends_with(path, "/" OBJECT);
+}
+
 void tl__compile_discard(const char *path, int lock)
 {
     char dir[4200];

@@ -32,6 +32,8 @@ int tl__compile_files(const struct tl_compile_opts *opts, char *ret_path, size_t
  * TL_EIO.
  */
 int tl__compile(const char *source, char *ret_path, size_t size, int *ret_lock, struct tl_error *reterr);
+/* Whether an object's path is of one that was compiled here: it is removed in the end. */
+bool tl__compile_made(const char *path);
 /* Removes the object and its directory. */
 void tl__compile_discard(const char *path, int lock);
 

@@ -270,7 +270,7 @@ static int run_phase(struct tl_data *d, enum phase phase, struct tl_error *reter
 {
     const char *function = phase == PHASE_GOLDEN ? "golden" : "prepare";
     int code = 0, rc;
-    char how[200];
+    char how[900];
 
     d->phase = phase;
     tl__user_code_enter(phase == PHASE_GOLDEN ? "golden()" : "prepare()", d->program->name);

@@ -5,15 +5,17 @@
 #include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <tasklens/error.h>
 
 #include "base/atomic.h" /* TL__TSAN */
+#include "base/code_place.h"
 #include "base/env.h"
+#include "host/compile.h"
 
 #define STACK_BYTES ((size_t)64 * 1024)
 #define NULL_PAGE 4096u
@@ -27,28 +29,32 @@ static struct {
     volatile pid_t thread; /* 0: none */
     sigjmp_buf back;
     siginfo_t info;
-    uintptr_t code, stack; /* registers; 0: unknown */
+    uint64_t code, stack; /* registers; 0: unknown */
+    struct tl_code_object object;
+    struct tl_code_place place;
+    volatile bool unwinding; /* the handler reads the stack, which may be broken */
 } shelter;
 
-static void read_registers(const ucontext_t *context)
+/* The stack's frames are gone when the handler has left. */
+static void find_place(void)
 {
-#if defined(__x86_64__)
-    shelter.code = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-    shelter.stack = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
-#elif defined(__aarch64__)
-    shelter.code = (uintptr_t)context->uc_mcontext.pc;
-    shelter.stack = (uintptr_t)context->uc_mcontext.sp;
-#else
-    (void)context;
-#endif
+    shelter.place = tl__code_at(&shelter.object, shelter.code);
+    if (shelter.place.known && shelter.info.si_code > 0)
+        return;
+    shelter.unwinding = true;
+    shelter.place = tl__code_here(
+        &shelter.object, shelter.code == (uintptr_t)shelter.info.si_addr && shelter.code != 0 ? shelter.stack : 0);
 }
 
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
     if (gettid() == shelter.thread) {
+        if (!shelter.unwinding) {
+            shelter.info = *info;
+            tl__code_registers(context, &shelter.code, &shelter.stack);
+            find_place();
+        }
         shelter.thread = 0;
-        shelter.info = *info;
-        read_registers(context);
         siglongjmp(shelter.back, 1);
     }
     /* Another thread's: as if nobody were here. A fault repeats itself, what was sent does not. */
@@ -70,7 +76,7 @@ static bool catch_signal(int signal_number, struct sigaction *ret_before)
         return false;
     memset(&action, 0, sizeof(action));
     action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER; /* a second one while the first looks for its place */
     (void)sigemptyset(&action.sa_mask);
     return sigaction(signal_number, &action, NULL) == 0;
 }
@@ -87,6 +93,16 @@ static void put_code(char *how, size_t size)
     slash = strrchr(object.dli_fname, '/');
     (void)snprintf(how + used, size - used, " in %s+0x%" PRIxPTR, slash != NULL ? slash + 1 : object.dli_fname,
                    shelter.code - (uintptr_t)object.dli_fbase);
+}
+
+/* Where in the program. A compiled one's object is gone when this is read. */
+static void put_place(char *how, size_t size)
+{
+    struct tl_text t = {how, size, strlen(how)};
+    const char *path = shelter.object.path, *slash = strrchr(path, '/');
+
+    tl__text_put(&t, how[t.used - 1] == ',' ? " " : "; ");
+    tl__code_put(&t, path, tl__compile_made(path) ? NULL : slash != NULL ? slash + 1 : path, &shelter.place);
 }
 
 static void describe(char *how, size_t size)
@@ -106,7 +122,9 @@ static void describe(char *how, size_t size)
                                address < shelter.stack + NULL_PAGE
                            ? ", past the end of the stack,"
                            : "");
-    if (number != SIGABRT && shelter.info.si_code > 0)
+    if (shelter.place.known)
+        put_place(how, size);
+    else if (number != SIGABRT && shelter.info.si_code > 0)
         put_code(how, size);
 }
 
@@ -120,6 +138,8 @@ int tl__shelter(int (*call)(struct tl_data *data), struct tl_data *data, int *re
     int rc = 0;
 
     shelter.code = shelter.stack = 0;
+    shelter.place.known = shelter.unwinding = false;
+    tl__code_object_of(&shelter.object, (const void *)(uintptr_t)call);
     for (size_t i = 0; i < SIGNALS; i++)
         caught[i] = catch_signal(signals[i], &before[i]);
     if (sigsetjmp(shelter.back, 1) == 0) {

@@ -79,15 +79,6 @@ static bool is_fault(int signal_number)
            signal_number == SIGABRT;
 }
 
-/* The block that a crashed chip left, line by line. */
-static void tell_block(char *block)
-{
-    for (char *line = block, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        *end = '\0';
-        tl_log_error("[CRASH] %s", line);
-    }
-}
-
 /* The chip is gone. What it still wrote about itself says more than the way it ended. */
 static void settle_dead(struct tl_run *run)
 {
@@ -159,7 +150,7 @@ void tl__run_note_end(struct tl_run *run, const struct tl_ending *ending)
         settle_done(run, ending->code);
     else
         settle_timeout(run, ending->watchdog);
-    tell_block(run->end.block);
+    tl__crash_report(run);
     /* A kernel that hangs holds a thread of the chip: a process can be replaced, a thread cannot. */
     run->stuck = event == TL_CHIP_STUCK || run->code == TL_EHANG;
     if (run->stuck && w->opts.mode == TL_DEVICE_THREAD)

@@ -123,6 +123,10 @@ int tl__run_await(struct tl_run *run, uint64_t deadline_ns, struct tl_ending *re
 void tl__run_note_end(struct tl_run *run, const struct tl_ending *ending);
 void tl__run_finish(struct tl_run *run);
 
+/* crash_report.c. Under the lock. Says what a crashed run left about itself, with the place in its source; that also
+ * goes into run->error. Nothing where it left nothing. */
+void tl__crash_report(struct tl_run *run);
+
 /* Waits until the device is done with the run, or until `deadline_ns`: TL_ETIMEDOUT. 0 says nothing of how it ended. */
 int tl__run_settle(struct tl_run *run, uint64_t deadline_ns);
 /* Waits until the recording of a settled, good run has arrived: TL_ETIMEDOUT at the deadline. 0 where there is nothing to

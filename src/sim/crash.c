@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/crash.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 
 #include <tasklens/error.h>
 
+#include "base/code_place.h"
 #include "base/env.h"
 #include "base/text.h"
 #include "device/device.h"
@@ -26,10 +25,7 @@
 
 /* One chip a process, so plain statics do. All but `status` are set between launches, and K2 publishes them. */
 static struct tl_devmem crash_memory;
-static struct {
-    uint64_t base, end; /* of its code and data in this process; 0: none */
-    char name[64];
-} crash_object;
+static struct tl_code_object crash_object;
 static tl_au64 crash_status;
 static tl_au32 crash_taken; /* K3: 1: a thread is reporting */
 
@@ -75,18 +71,12 @@ static struct registers read_registers(const ucontext_t *context)
 {
     struct registers r = {0, 0, TL_ACCESS_UNKNOWN};
 
+    tl__code_registers(context, &r.code, &r.stack);
 #if defined(__x86_64__)
     const greg_t *g = context->uc_mcontext.gregs;
 
-    r.code = (uint64_t)g[REG_RIP];
-    r.stack = (uint64_t)g[REG_RSP];
     if (g[REG_TRAPNO] == 14) /* a page fault: bit 1 of its code says write, bit 4 a fetch of code */
         r.access = (g[REG_ERR] & 16) != 0 ? TL_ACCESS_JUMP : (g[REG_ERR] & 2) != 0 ? TL_ACCESS_WRITE : TL_ACCESS_READ;
-#elif defined(__aarch64__)
-    r.code = context->uc_mcontext.pc;
-    r.stack = context->uc_mcontext.sp;
-#else
-    (void)context;
 #endif
     return r;
 }
@@ -120,10 +110,7 @@ static struct tl_fault read_fault(int signal_number, const siginfo_t *info, cons
         f.overflow = signal_number == SIGSEGV && f.has_address && r.stack != 0 && f.address + STACK_REACH > r.stack &&
                      f.address < r.stack + STACK_ABOVE;
     }
-    if (f.code >= crash_object.base && f.code < crash_object.end) {
-        f.object = crash_object.name;
-        f.object_offset = f.code - crash_object.base;
-    }
+    f.in_program = tl__code_at(&crash_object, f.code).known;
     return f;
 }
 
@@ -140,15 +127,30 @@ static void take_turn(void)
         (void)pause();
 }
 
+/* Where in the program's object; the host makes a source line of it. Last: it reads a stack that may be broken, and a
+ * fault in here ends the process. */
+static void report_place(const struct tl_fault *fault, uint64_t stack, struct tl_run_status *status)
+{
+    struct tl_code_place place = tl__code_at(&crash_object, fault->code);
+
+    if (!place.known)
+        place = tl__code_here(&crash_object, fault->access == TL_ACCESS_JUMP ? stack : 0);
+    status->code_calls = place.calls;
+    status->code_offset = place.offset;
+    status->code_known = place.known;
+}
+
 /* Only stores to mapped memory and calls that are safe in a handler. */
-static void report(const struct tl_fault *fault)
+static void report(const struct tl_fault *fault, uint64_t stack)
 {
     uint64_t addr = tl_load_acq(&crash_status); /* K1: pairs with K2 in tl__crash_set_status */
     struct tl_run_status *status = addr ? tl__dev_ptr(&crash_memory, addr, sizeof(*status)) : NULL;
     uint32_t none = 0;
 
-    if (status != NULL && tl_cas_acq_rel(&status->code, &none, (uint32_t)-TL_ECRASH)) /* first code wins */
+    if (status != NULL && tl_cas_acq_rel(&status->code, &none, (uint32_t)-TL_ECRASH)) { /* first code wins */
         tl__device_describe(fault, status);
+        report_place(fault, stack, status);
+    }
 }
 
 /* Afterwards the signal's default action ends the process: returning repeats the fault. A fault in here does so at
@@ -158,7 +160,7 @@ static void on_crash(int signal_number, siginfo_t *info, void *context)
     struct tl_fault fault = read_fault(signal_number, info, context);
 
     take_turn();
-    report(&fault);
+    report(&fault, read_registers(context).stack);
     (void)signal(signal_number, SIG_DFL);
     if (signal_number != SIGABRT && info->si_code <= 0)
         (void)raise(signal_number); /* sent by somebody: nothing would repeat it */
@@ -218,7 +220,7 @@ bool tl__crash_exit(const char *called, int code)
     take_turn();
     tl__text_call(&t, called, code);
     fault.called = text;
-    report(&fault);
+    report(&fault, 0);
     tl_store_rel(&crash_status, 0); /* K2: what ends the process next has nothing to add */
     return true;
 }
@@ -251,10 +253,19 @@ void tl__crash_thread(void)
         (void)sigaltstack(&alternate, NULL);
 }
 
-/* A child that the program forks does not outlive the chip. */
+/* A child that the program forks does not outlive the chip, and a child's child not the child. */
+static _Thread_local pid_t forking;
+
+static void note_parent(void)
+{
+    forking = getpid();
+}
+
 static void follow_the_chip(void)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != forking) /* it was gone before this was asked for */
+        (void)raise(SIGKILL);
 }
 
 static void handle(int signal_number, void (*handler)(int, siginfo_t *, void *), const sigset_t *mask)
@@ -286,37 +297,12 @@ void tl__crash_install(const struct tl_devmem *memory)
             handle(number, on_ending, &mask);
     (void)on_exit(on_exit_called, NULL);
     (void)at_quick_exit(on_quick_exit);
-    (void)pthread_atfork(NULL, NULL, follow_the_chip);
+    (void)pthread_atfork(note_parent, NULL, follow_the_chip);
 }
 
-static int find_end(struct dl_phdr_info *info, size_t size, void *arg)
+void tl__crash_set_object(const void *address)
 {
-    (void)size;
-    (void)arg;
-    if (info->dlpi_addr != crash_object.base)
-        return 0;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
-
-        if (h->p_type == PT_LOAD && crash_object.base + h->p_vaddr + h->p_memsz > crash_object.end)
-            crash_object.end = crash_object.base + h->p_vaddr + h->p_memsz;
-    }
-    return 1;
-}
-
-void tl__crash_set_object(void *object)
-{
-    const struct link_map *map = NULL;
-    struct tl_text name = tl__text(crash_object.name, sizeof(crash_object.name));
-    const char *slash;
-
-    crash_object.base = crash_object.end = 0;
-    if (object == NULL || dlinfo(object, RTLD_DI_LINKMAP, &map) != 0 || map == NULL)
-        return;
-    slash = strrchr(map->l_name, '/');
-    tl__text_put(&name, slash != NULL ? slash + 1 : map->l_name);
-    crash_object.base = map->l_addr;
-    (void)dl_iterate_phdr(find_end, NULL);
+    tl__code_object_of(&crash_object, address);
 }
 
 void tl__crash_set_status(uint64_t status)

@@ -18,8 +18,8 @@ void tl__crash_install(const struct tl_devmem *memory);
 void tl__crash_thread(void);
 /* Where the next crash is reported: address of a struct tl_run_status; 0: nowhere. */
 void tl__crash_set_status(uint64_t status);
-/* Whose code runs: `object` is dlopen's, open until the next call; NULL: none. */
-void tl__crash_set_object(void *object);
+/* Whose code runs: `address` lies in the object, which is open until the next call; NULL: none. */
+void tl__crash_set_object(const void *address);
 /* The program called `called` ("_exit", "execve") with `code`: reported like a crash; true: the caller then ends the
  * process. False, and nothing is done: between runs, in a child of the program's, in a thread of its own that ends. */
 bool tl__crash_exit(const char *called, int code);

@@ -69,7 +69,7 @@ static int launch(struct serving *s, const struct tl_mail *mail)
         return TL_ECORRUPT;
     }
     if (s->server->own_process) {
-        tl__crash_set_object(s->objects[mail->handle]);
+        tl__crash_set_object(s->programs[mail->handle]);
         tl__crash_set_status(launch_args->status);
     }
     if (s->objects[mail->handle] == NULL) /* linked in: its orchestration may read what the caller changes */

@@ -113,7 +113,10 @@ struct tl_run_status {
     /* After a crash: what is to be said of it, lines that end with a newline. Else empty. */
     char block[3072];
     tl_au64 last_task; /* 1 + the id of a task that finished last, by the device's last look; 0: none. writer: device */
-    uint64_t reserved[2];
+    /* After a crash: the instruction's address in the file of the program's object. */
+    uint64_t code_offset;
+    uint32_t code_known; /* 1: the two beside it hold */
+    uint32_t code_calls; /* 1: of the call whose inside crashed, in another object */
 };
 _Static_assert(sizeof(struct tl_run_status) == 4416, "fixed layout");
 _Static_assert(offsetof(struct tl_run_status, expected) == 56, "read by the peer");

@@ -7,6 +7,18 @@
 
 #include <sys/wait.h>
 
+/* A sanitizer has exits and signals of its own. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 static char *output, *message; /* of the last command */
 static int exit_code;
 

@@ -138,7 +138,8 @@ static void which_core_and_thread(void **state)
     (void)snprintf(words, sizeof(words), "run %s --set aic=1", program);
     expect(3, words);
     expect_said("in kernel \"die_aic\", task r0t2 on AIC core ");
-    expect_said("[CRASH] the code at faults.so+0x");
+    expect_said("[CRASH] the code: ");
+    expect_said("faults.so+0x");
     /* The chip's first thread is in the orchestration: another one dies. */
     (void)snprintf(words, sizeof(words), "run %s --set way=6 --set linger=10 --sim-threads 2", program);
     expect(3, words);
@@ -151,6 +152,100 @@ static void which_core_and_thread(void **state)
         }
 }
 
+/* ---- the source line ---- */
+
+#define SOURCE TL_TEST_SOURCE_DIR "/tests/scene/faults.c"
+
+/* Of the first line of faults.c that has `text`. */
+static int line_of(const char *text)
+{
+    FILE *f = fopen(SOURCE, "re");
+    char line[300];
+    int number = 0;
+
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f) != NULL) {
+        number++;
+        if (strstr(line, text) == NULL)
+            continue;
+        assert_int_equal(fclose(f), 0);
+        return number;
+    }
+    fail_msg("no %s in " SOURCE, text);
+    return 0;
+}
+
+/* faults.c as an object of its own in the scratch directory. */
+static void compile(const char *name, const char *flags)
+{
+    char command[1200];
+
+    (void)snprintf(command, sizeof(command),
+                   "cc -std=gnu17 %s -fPIC -shared -I" TL_TEST_SOURCE_DIR "/include " SOURCE " -o '%s/%s'", flags,
+                   fixture_dir, name);
+    assert_int_equal(system(command), 0);
+}
+
+static const struct {
+    int way;
+    const char *said, *text; /* of the line in the source */
+} lines[] = {
+    {0, "the code: die(), ", "*p = 1;"},
+    {5, "called from: die(), ", "abort();"},
+    {6, "the code: overflow(), ", "overflow(int64_t n)"},
+    {7, "called from: die(), ", "exit(5);"},
+    {8, "called from: die(), ", "_exit(-6);"},
+    {9, "called from: die(), ", "raise(SIGSEGV);"},
+    {10, "called from: die(), ", "nowhere();"},
+};
+
+/* What died in a library was called from the program, and that line is the program's. */
+static void the_source_line_is_told(void **state)
+{
+    (void)state;
+    compile("lines.so", "-O0 -g");
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        for (int where = 0; where < 2; where++)
+            for (int mode = 0; mode < (SANITIZED || lines[i].way == 6 ? 1 : 2); mode++) {
+                char words[300], line[600];
+                int number = line_of(lines[i].text);
+
+                (void)snprintf(words, sizeof(words), "run ./lines.so --set way=%d --set where=%d --device-mode %s",
+                               lines[i].way, where, mode == 0 ? "process" : "thread");
+                expect(3, words);
+                (void)snprintf(line, sizeof(line), "%s" SOURCE ":%d; lines.so+0x", lines[i].said, number);
+                if (lines[i].way == 6) /* any line of the function */
+                    *(strstr(line, SOURCE) + strlen(SOURCE)) = '\0';
+                expect_said(line);
+            }
+}
+
+/* The copy in the recording is named, which is there when the object has been compiled anew. */
+static void the_recordings_copy_is_named(void **state)
+{
+    char line[600];
+
+    (void)state;
+    expect(3, "run " SOURCE " --debug --dump-args 2 --out copied");
+    (void)snprintf(line, sizeof(line), "the code: die(), " SOURCE ":%d; copied/program/faults.so+0x",
+                   line_of("*p = 1;"));
+    expect_said(line);
+    assert_int_equal(access(fixture_path("copied/program/faults.so"), R_OK), 0);
+}
+
+static void without_debug_information_the_function_is_told(void **state)
+{
+    (void)state;
+    compile("bare.so", "-O0 -g0");
+    expect(3, "run ./bare.so");
+    expect_said("[CRASH] the code: die()+0x");
+    expect_said("; bare.so+0x");
+    expect_said("compiled with -g");
+    compile("stripped.so", "-O0 -g0 -s");
+    expect(3, "run ./stripped.so");
+    expect_said("[CRASH] the code: stripped.so+0x");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +253,9 @@ int main(void)
         cmocka_unit_test(in_the_orchestration),
         cmocka_unit_test(by_exit),
         cmocka_unit_test(which_core_and_thread),
+        cmocka_unit_test(the_source_line_is_told),
+        cmocka_unit_test(the_recordings_copy_is_named),
+        cmocka_unit_test(without_debug_information_the_function_is_told),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -39,8 +39,10 @@ int tl__run_open(const struct tl_run_session *s, const struct tl_worker_opts *op
 
     if (rc == 0)
         rc = tl_worker_load(*ret_worker, s->path, ret_loaded, &err);
-    if (rc == 0)
+    if (rc == 0) {
+        tl__way_out_program(tl_loaded_program(*ret_loaded));
         return 0;
+    }
     (void)tl__cmd_fail(COMMAND, "%s", err.msg);
     return rc == TL_EDEVICE ? TL_EXIT_DEVICE : TL_EXIT_USAGE;
 }

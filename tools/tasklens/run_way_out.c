@@ -2,14 +2,17 @@
 #include "run_way_out.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/code_place.h"
 #include "base/leftovers.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "../way_out.h"
+#include "host/compile.h"
 #include "host/user_code.h"
 #include "run_signal.h"
 #include "sim/chip.h"
@@ -20,6 +23,45 @@ static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 static pid_t process;
+static struct tl_code_object object; /* the program's */
+static const char *program_name = "";
+static uint64_t fault_code, fault_stack; /* registers of the fault under way; 0: none */
+static volatile sig_atomic_t ending;     /* 1: the place is being looked for */
+
+/* The object's file as the user will find it: the recording's copy. False: it will be gone. */
+static bool name_file(struct tl_text *t)
+{
+    const char *slash = strrchr(object.path, '/'), *recording = tl__signal_recording();
+
+    if (recording[0] != '\0') {
+        tl__text_put(t, recording);
+        tl__text_put(t, "/program/");
+        tl__text_put(t, program_name);
+        tl__text_put(t, ".so");
+        return true;
+    }
+    tl__text_put(t, slash != NULL ? slash + 1 : object.path);
+    return !tl__compile_made(object.path);
+}
+
+/* A second line, of the place in the program's source. It comes last: it reads a stack that may be broken. */
+static void tell_place(void)
+{
+    struct tl_code_place place = tl__code_at(&object, fault_code);
+    char line[1600], file[1300];
+    struct tl_text t = tl__text(line, sizeof(line)), name = tl__text(file, sizeof(file));
+    ssize_t written;
+
+    if (!place.known)
+        place = tl__code_here(&object, fault_stack);
+    if (!place.known)
+        return;
+    tl__text_put(&t, "tasklens run: ");
+    tl__code_put(&t, object.path, name_file(&name) ? file : NULL, &place);
+    tl__text_put(&t, "\n");
+    written = write(STDERR_FILENO, line, t.used);
+    (void)written; /* there is nobody else to tell */
+}
 
 /* Says it and ends the command. Only what is safe in a signal handler: another thread may hold any lock. */
 static _Noreturn void end(enum tl_user_code whose, const char *who, const char *how)
@@ -42,8 +84,12 @@ static _Noreturn void end(enum tl_user_code whose, const char *who, const char *
         tl__text_put(&t, "; it must return 0, or a negative code that says why it cannot go on");
     }
     tl__text_put(&t, "\n");
-    written = write(STDERR_FILENO, line, t.used);
-    (void)written; /* there is nobody else to tell */
+    if (!ending) { /* else by a fault of tell_place() */
+        ending = 1;
+        written = write(STDERR_FILENO, line, t.used);
+        (void)written; /* there is nobody else to tell */
+        tell_place();
+    }
     tl__leftovers_discard();
     tl__way_out_end(whose == TL_USER_DEVICE ? TL_EXIT_DEVICE : TL_EXIT_USAGE);
 }
@@ -88,7 +134,11 @@ void tl__way_out_signal(int signal_number)
 /* What another process sent is for the command, and ends it as it always does. */
 static void on_signal(int signal_number, siginfo_t *info, void *context)
 {
-    (void)context;
+    if (info->si_code > 0) {
+        tl__code_registers(context, &fault_code, &fault_stack);
+        if (fault_code != (uint64_t)(uintptr_t)info->si_addr)
+            fault_stack = 0; /* no jump to where no code is */
+    }
     if (info->si_code > 0 || info->si_code == SI_TIMER || info->si_pid == getpid())
         tl__way_out_signal(signal_number);
     if (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP)
@@ -124,6 +174,12 @@ void tl__way_out_install(void)
         catch_signal(endings[i], endings[i] == SIGINT || endings[i] == SIGTERM || endings[i] == SIGHUP);
     for (int number = SIGRTMIN; number < SIGRTMAX; number++)
         catch_signal(number, false);
+}
+
+void tl__way_out_program(const struct tl_program *program)
+{
+    tl__code_object_of(&object, program);
+    program_name = program->name;
 }
 
 void tl__way_out_catch_faults(void)
