@@ -20,11 +20,11 @@ static bool read_at(int fd, uint64_t at, void *to, size_t bytes)
 }
 
 /* The section of the wanted type, with the string table that it names. */
-static bool find_table(int fd, const header *h, uint32_t type, section *ret_symbols, section *ret_strings)
+static bool find_table(int fd, const header *h, uint32_t type, size_t entry, section *ret_symbols, section *ret_strings)
 {
     for (unsigned i = 0; i < h->e_shnum && i < SECTIONS_MAX; i++)
         if (read_at(fd, h->e_shoff + (uint64_t)i * sizeof(section), ret_symbols, sizeof(*ret_symbols)) &&
-            ret_symbols->sh_type == type && ret_symbols->sh_entsize == sizeof(symbol))
+            ret_symbols->sh_type == type && ret_symbols->sh_entsize == entry)
             return ret_symbols->sh_link < h->e_shnum &&
                    read_at(fd, h->e_shoff + (uint64_t)ret_symbols->sh_link * sizeof(section), ret_strings,
                            sizeof(*ret_strings));
@@ -56,30 +56,70 @@ static bool find_symbol(int fd, const section *symbols, uint64_t address, symbol
     return found;
 }
 
-bool tl__symbol_find(const char *path, uint64_t address, char *name, size_t size, uint64_t *ret_offset)
+/* False: no object of this machine. */
+static bool open_object(const char *path, int *ret_fd, header *ret_header)
 {
-    static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM}; /* the second is what a stripped object still has */
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool found = false;
-    header h;
 
     if (fd < 0)
         return false;
-    if (read_at(fd, 0, &h, sizeof(h)) && memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_shentsize == sizeof(section))
-        for (unsigned i = 0; i < 2 && !found; i++) {
-            section symbols, strings;
-            symbol s;
-            ssize_t n;
+    *ret_fd = fd;
+    if (read_at(fd, 0, ret_header, sizeof(*ret_header)) && memcmp(ret_header->e_ident, ELFMAG, SELFMAG) == 0 &&
+        ret_header->e_shentsize == sizeof(section))
+        return true;
+    (void)close(fd);
+    return false;
+}
 
-            if (!find_table(fd, &h, types[i], &symbols, &strings) || !find_symbol(fd, &symbols, address, &s))
-                continue;
-            n = pread(fd, name, size - 1, (off_t)(strings.sh_offset + s.st_name));
-            if (n <= 0)
-                continue;
-            name[n] = '\0';
-            *ret_offset = address - s.st_value;
-            found = name[0] != '\0';
+/* The string at `at`, cut to `size`; false: there is none. */
+static bool read_string(int fd, uint64_t at, char *text, size_t size)
+{
+    ssize_t n = at <= (uint64_t)INT64_MAX ? pread(fd, text, size - 1, (off_t)at) : 0;
+
+    text[n > 0 ? n : 0] = '\0';
+    return text[0] != '\0';
+}
+
+bool tl__symbol_needs(const char *path, const char *prefix, char *name, size_t size)
+{
+    section table, strings;
+    bool found = false;
+    ElfW(Dyn) entry;
+    header h;
+    int fd;
+
+    if (!open_object(path, &fd, &h))
+        return false;
+    if (find_table(fd, &h, SHT_DYNAMIC, sizeof(entry), &table, &strings))
+        for (uint64_t at = 0; !found && at + sizeof(entry) <= table.sh_size; at += sizeof(entry)) {
+            if (!read_at(fd, table.sh_offset + at, &entry, sizeof(entry)) || entry.d_tag == DT_NULL)
+                break;
+            found = entry.d_tag == DT_NEEDED && read_string(fd, strings.sh_offset + entry.d_un.d_val, name, size) &&
+                    strncmp(name, prefix, strlen(prefix)) == 0;
         }
+    (void)close(fd);
+    return found;
+}
+
+bool tl__symbol_find(const char *path, uint64_t address, char *name, size_t size, uint64_t *ret_offset)
+{
+    static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM}; /* the second is what a stripped object still has */
+    bool found = false;
+    header h;
+    int fd;
+
+    if (!open_object(path, &fd, &h))
+        return false;
+    for (unsigned i = 0; i < 2 && !found; i++) {
+        section symbols, strings;
+        symbol s;
+
+        if (!find_table(fd, &h, types[i], sizeof(symbol), &symbols, &strings) ||
+            !find_symbol(fd, &symbols, address, &s))
+            continue;
+        *ret_offset = address - s.st_value;
+        found = read_string(fd, strings.sh_offset + s.st_name, name, size);
+    }
     (void)close(fd);
     return found;
 }

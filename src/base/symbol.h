@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The function that an address of a shared object lies in, from the object's own symbols. Safe in a signal handler. */
+/* What the file of a shared object says about it. Safe in a signal handler. */
 #ifndef TL_BASE_SYMBOL_H
 #define TL_BASE_SYMBOL_H
 
@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Its name, cut to `size`, and how far into it the address is. False: no function there, or not an object of this
+/* The function that an address of the object lies in, by its own symbols: its name, cut to `size`, and how far into it the address is. False: no function there, or not an object of this
  * machine. */
 bool tl__symbol_find(const char *path, uint64_t address, char *name, size_t size, uint64_t *ret_offset);
+/* Whether it needs a library whose name begins with `prefix`, which goes to `name`, cut to `size`. */
+bool tl__symbol_needs(const char *path, const char *prefix, char *name, size_t size);
 
 #endif

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "base/error.h"
 #include "base/leftovers.h"
 #include "base/log.h"
@@ -96,23 +97,119 @@ static int add_flags(struct line *l, const char *variable, char *text, size_t si
     return 0;
 }
 
+/* The environment without what is loaded into this process first. On tl__alloc; NULL: no memory. */
+static char **plain_environment(void)
+{
+    size_t n = 0, kept = 0;
+    char **plain;
+
+    while (environ[n] != NULL)
+        n++;
+    plain = tl__alloc(n + 1, sizeof(*plain));
+    for (size_t i = 0; plain != NULL && i < n; i++)
+        if (strncmp(environ[i], "LD_PRELOAD=", strlen("LD_PRELOAD=")) != 0)
+            plain[kept++] = environ[i];
+    return plain;
+}
+
+/* Runs a command with its output to `out`, -1: to ours. Its exit code, or -1 with errno. */
+static int run_words(const char *const *words, int out)
+{
+    char **plain = plain_environment();
+    posix_spawn_file_actions_t files;
+    int err, status;
+    pid_t pid;
+
+    err = plain == NULL ? ENOMEM : posix_spawn_file_actions_init(&files);
+    if (err == 0) {
+        if (out >= 0)
+            err = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+        if (err == 0)
+            err = posix_spawnp(&pid, words[0], &files, NULL, (char *const *)(uintptr_t)words, plain);
+        (void)posix_spawn_file_actions_destroy(&files);
+    }
+    tl__free(plain);
+    if (err != 0) {
+        errno = err;
+        return -1;
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Where the compiler has a library. False: it has none of that name. */
+static bool find_library(const char *compiler, const char *name, char *ret_path, size_t size)
+{
+    char option[128];
+    const char *const words[] = {compiler, option, NULL};
+    ssize_t n = 0;
+    int ends[2];
+
+    (void)snprintf(option, sizeof(option), "-print-file-name=%s", name);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    if (run_words(words, ends[1]) == 0) /* one line: the pipe takes it */
+        n = read(ends[0], ret_path, size - 1);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    ret_path[n > 0 ? n : 0] = '\0';
+    ret_path[strcspn(ret_path, "\n")] = '\0';
+    return ret_path[0] == '/' && access(ret_path, R_OK) == 0; /* what it does not find it gives back as it was */
+}
+
+#if defined(__aarch64__)
+#define CLANG_RUNTIME "libclang_rt.asan-aarch64.so"
+#else
+#define CLANG_RUNTIME "libclang_rt.asan-x86_64.so"
+#endif
+
+/* Clang puts the sanitizer's library into executables only, unless it is told to share it. */
+static bool is_clang(const char *compiler)
+{
+    char path[4096];
+
+    return strstr(compiler, "clang") != NULL || find_library(compiler, CLANG_RUNTIME, path, sizeof(path));
+}
+
+static void add_sanitizer(struct line *l, const char *compiler)
+{
+    add(l, "-fsanitize=address,undefined");
+    add(l, "-fno-sanitize=object-size"); /* the address sanitizer says more of the same */
+    add(l, "-fno-sanitize-recover=all");
+    add(l, "-fno-omit-frame-pointer");
+    if (is_clang(compiler))
+        add(l, "-shared-libsan");
+}
+
+static const char *compiler_of(const struct tl_compile_opts *opts, bool *ret_cxx)
+{
+    const char *named;
+
+    *ret_cxx = false;
+    for (size_t i = 0; i < opts->count; i++)
+        *ret_cxx = *ret_cxx || is_cxx(opts->sources[i]);
+    named = getenv(*ret_cxx ? "CXX" : "CC");
+    return named != NULL && named[0] != '\0' ? named : *ret_cxx ? "c++" : "cc";
+}
+
 /* The whole command line. One C++ file makes it the C++ compiler's, which is told of the C files that they are C. */
 static int make_line(struct line *l, const struct tl_compile_opts *opts, const char *object, struct tl_error *reterr)
 {
-    bool cxx = false;
-    const char *compiler;
+    bool cxx;
+    const char *compiler = compiler_of(opts, &cxx);
     int rc;
 
-    for (size_t i = 0; i < opts->count; i++)
-        cxx = cxx || is_cxx(opts->sources[i]);
-    compiler = getenv(cxx ? "CXX" : "CC");
-    add(l, compiler != NULL && compiler[0] != '\0' ? compiler : cxx ? "c++" : "cc");
+    add(l, compiler);
     if (!cxx)
         add(l, "-std=gnu17");
     add(l, opts->debug ? "-O0" : "-O2");
     add(l, "-g");
     if (opts->debug)
         add(l, "-fno-omit-frame-pointer");
+    if (opts->sanitize)
+        add_sanitizer(l, compiler);
     add(l, "-fPIC");
     add(l, "-shared");
     add(l, "-fno-math-errno");
@@ -137,23 +234,6 @@ static int make_line(struct line *l, const struct tl_compile_opts *opts, const c
     add(l, "-lm");
     l->words[l->count] = NULL;
     return rc;
-}
-
-/* Runs the compiler. Its exit code, or -1 with errno. */
-static int run_compiler(const struct line *l)
-{
-    int err, status;
-    pid_t pid;
-
-    err = posix_spawnp(&pid, l->words[0], NULL, NULL, (char *const *)(uintptr_t)l->words, environ);
-    if (err != 0) {
-        errno = err;
-        return -1;
-    }
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /* Says the line as it is run. */
@@ -277,7 +357,7 @@ static int compile_into(const struct tl_compile_opts *opts, const char *object, 
         return rc;
     if (opts->verbose)
         show_line(&line);
-    rc = run_compiler(&line);
+    rc = run_words(line.words, -1);
     if (rc == 0)
         return check_object(source, object, reterr);
     if (rc < 0)
@@ -319,6 +399,37 @@ int tl__compile_files(const struct tl_compile_opts *opts, char *ret_path, size_t
     if (rc != 0)
         tl__compile_discard(ret_path, *ret_lock);
     return rc;
+}
+
+int tl__compile_sanitizer(const struct tl_compile_opts *opts, const char *object, char *ret_path, size_t size,
+                          struct tl_error *reterr)
+{
+    bool cxx;
+    const char *compiler = compiler_of(opts, &cxx);
+    char name[64] = "libasan.so";
+
+    if (object != NULL && access(object, R_OK) != 0)
+        return tl__fail(
+            reterr, TL_ENOENT,
+            "%s: %s; --sanitize takes a source file, or an object that is compiled with -fsanitize=address, "
+            "by its path",
+            object, strerror(errno));
+    if (object != NULL && !tl__object_sanitized(object, name, sizeof(name)))
+        return tl__fail(
+            reterr, TL_ELOAD,
+            "%s is not compiled with -fsanitize=address (clang: and -shared-libsan), which --sanitize needs; "
+            "a source file is compiled so by itself",
+            object);
+    if (object == NULL && is_clang(compiler))
+        (void)snprintf(name, sizeof(name), "%s", CLANG_RUNTIME);
+    if (find_library(compiler, name, ret_path, size))
+        return 0;
+    if (strncmp(name, "libclang", 8) == 0 && find_library("clang", name, ret_path, size))
+        return 0;
+    return tl__fail(
+        reterr, TL_ENOENT,
+        "--sanitize needs the address sanitizer's library %s, which \"%s\" does not have; Debian has it in %s", name,
+        compiler, is_clang(compiler) ? "libclang-rt-14-dev" : "libasan8, with gcc-12");
 }
 
 bool tl__compile_made(const char *path)

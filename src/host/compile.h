@@ -15,6 +15,7 @@ struct tl_compile_opts {
     size_t count;
     bool debug;   /* -O0 and frame pointers; else -O2. -g in both */
     bool verbose; /* the command line goes to the log */
+    bool sanitize; /* with the address and undefined-behaviour sanitizers; the first fault ends the process */
 };
 
 /* Whether a file of this name is source that can be compiled. */
@@ -32,6 +33,10 @@ int tl__compile_files(const struct tl_compile_opts *opts, char *ret_path, size_t
  * TL_EIO.
  */
 int tl__compile(const char *source, char *ret_path, size_t size, int *ret_lock, struct tl_error *reterr);
+/* The path of the address sanitizer's library, which has to be the first in a process: of the compiler that would
+ * compile, or of a compiled `object` if that is not NULL. TL_ENOENT, TL_ELOAD: the message says what is missing. */
+int tl__compile_sanitizer(const struct tl_compile_opts *opts, const char *object, char *ret_path, size_t size,
+                          struct tl_error *reterr);
 /* Whether an object's path is of one that was compiled here: it is removed in the end. */
 bool tl__compile_made(const char *path);
 /* Removes the object and its directory. */

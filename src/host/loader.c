@@ -12,6 +12,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/symbol.h"
 #include "host/files.h"
 #include "host/params.h"
 #include "host/user_code.h"
@@ -105,6 +106,29 @@ static char *absolute(const char *path)
     return full;
 }
 
+bool tl__object_sanitized(const char *path, char *name, size_t size)
+{
+    return tl__symbol_needs(path, "libasan.so", name, size) || tl__symbol_needs(path, "libclang_rt.asan", name, size);
+}
+
+bool tl__sanitizer_loaded(void)
+{
+    return dlsym(RTLD_DEFAULT, "__asan_init") != NULL;
+}
+
+/* Loaded too late, the sanitizer's library ends the process. */
+static int check_sanitizer(const char *path, struct tl_error *reterr)
+{
+    char name[128];
+
+    if (!tl__object_sanitized(path, name, sizeof(name)) || tl__sanitizer_loaded())
+        return 0;
+    return tl__fail(reterr, TL_ELOAD,
+                    "%s is compiled with -fsanitize=address, whose library %s must be loaded before everything else: "
+                    "`tasklens run --sanitize` does that, another program is started with LD_PRELOAD=%s",
+                    path, name, name);
+}
+
 int tl__object_open(const char *path, struct tl_object *ret_object, struct tl_error *reterr)
 {
     struct tl_object object = {0};
@@ -116,6 +140,9 @@ int tl__object_open(const char *path, struct tl_object *ret_object, struct tl_er
         return tl__fail(reterr, tl__code_of_errno(errno), "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
         return tl__fail(reterr, TL_ELOAD, "%s: not a file", path);
+    rc = check_sanitizer(path, reterr);
+    if (rc != 0)
+        return rc;
     object.path = absolute(path);
     if (object.path == NULL)
         return tl__fail(reterr, TL_ENOMEM, "%s: no memory for its path", path);

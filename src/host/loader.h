@@ -3,6 +3,9 @@
 #ifndef TL_HOST_LOADER_H
 #define TL_HOST_LOADER_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include <tasklens/program.h>
 
 struct tl_object {
@@ -14,6 +17,10 @@ struct tl_object {
 
 /* Checks a program's tables. 0, or TL_ELOAD with one line that says what is wrong; `where` begins it. */
 int tl__program_check(const struct tl_program *program, const char *where, struct tl_error *reterr);
+/* Whether the object at `path` is compiled with the address sanitizer; the library that it then needs goes to `name`. */
+bool tl__object_sanitized(const char *path, char *name, size_t size);
+/* Whether that library is in this process. */
+bool tl__sanitizer_loaded(void);
 /* Loads and checks. TL_ENOENT, TL_ELOAD, TL_EVERSION, TL_EIO, TL_ENOMEM. */
 int tl__object_open(const char *path, struct tl_object *ret_object, struct tl_error *reterr);
 void tl__object_close(struct tl_object *object);

@@ -114,7 +114,7 @@ static void describe(char *how, size_t size)
 
     (void)snprintf(how, size, "SIG%s", sigabbrev_np(number));
     if (number == SIGABRT)
-        (void)snprintf(how, size, "SIGABRT: abort(), or an assert that does not hold");
+        (void)snprintf(how, size, "SIGABRT: abort(), an assert that does not hold, or a sanitizer's report");
     else if (addressed)
         (void)snprintf(how, size, "SIG%s at address 0x%" PRIxPTR "%s", sigabbrev_np(number), address,
                        address < NULL_PAGE ? ", a null pointer,"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/crash.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static const int endings[] = {SIGTERM, SIGHUP,  SIGQUIT, SIGINT, SIGPIPE, SIGUSR
 #define THREADS_MAX 256u
 static tl_au32 thread_ids[THREADS_MAX]; /* 0: none; written once each, before any launch or by the thread itself */
 static tl_au32 thread_count, asked;     /* `asked`: how many of them were asked whose signal it is */
+static bool sanitized;                  /* the address sanitizer is in this process */
 static pid_t process;                   /* 0: not a chip's process; a forked child is another */
 
 /* Static text: asked for in handlers, and by several threads. */
@@ -84,7 +86,8 @@ static struct registers read_registers(const ucontext_t *context)
 static const char *how(int signal_number, int code)
 {
     if (signal_number == SIGABRT)
-        return "abort() was called";
+        return sanitized ? "abort() was called, by the sanitizer whose report stands above, or by the program"
+                         : "abort() was called";
     if (code <= 0)
         return "the signal was sent, by raise(), kill() or a timer of the program, or by another process";
     if (signal_number == SIGILL)
@@ -283,6 +286,7 @@ void tl__crash_install(const struct tl_devmem *memory)
 
     crash_memory = *memory;
     process = getpid();
+    sanitized = dlsym(RTLD_DEFAULT, "__asan_init") != NULL;
     (void)sigemptyset(&mask);
     for (int number = 1; number < SIGRTMAX; number++) {
         for (size_t i = 0; i < COUNT_OF(faults); i++)

@@ -18,6 +18,7 @@
 #include "opts.h"
 #include "prefix.h"
 #include "run_ranks.h"
+#include "run_sanitize.h"
 #include "run_setup.h"
 #include "run_signal.h"
 #include "run_way_out.h"
@@ -291,14 +292,19 @@ static int run_main(int argc, char **argv)
 {
     static struct tl_run_session s; /* zeroed, and larger than a stack should carry */
     struct tl_launcher launcher;
-    bool poisoned = false;
+    bool poisoned = false, go_on;
+    char **words;
     int rc;
 
+    words = tl__run_words(argc, argv);
     rc = tl__run_options(argc, argv, &s.o);
-    if (rc != TL_OPTS_GO_ON)
-        return rc;
-    rc = find_rank(&s, &launcher);
-    if (rc != 0)
+    go_on = rc == TL_OPTS_GO_ON;
+    if (go_on)
+        rc = tl__run_sanitize(&s.o, words);
+    tl__free(words);
+    if (go_on && rc == 0)
+        rc = find_rank(&s, &launcher);
+    if (!go_on || rc != 0)
         return rc;
     tl__log_set_sink(to_stderr, NULL);
     tl__way_out_install();

@@ -320,6 +320,10 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
          "both",
          .choices = formats},
         {0, "debug", TL_OPT_FLAG, &o->compile.debug, NULL, "compile without optimization", .hidden = false},
+        {0, "sanitize", TL_OPT_FLAG, &o->compile.sanitize, NULL,
+         "find the program's errors of memory and undefined behaviour by compiler\nsanitizers: compiled with them, "
+         "or an object that is",
+         .hidden = false},
         {'v', "verbose", TL_OPT_FLAG, &o->compile.verbose, NULL, "show the line that compiles", .hidden = false},
         {0, "out", TL_OPT_TEXT, &o->out, "DIR", "directory of the recording; else outputs/PROGRAM_CASE_TIME",
          .hidden = false},
