@@ -175,17 +175,6 @@ static void count_cores(struct sweep *s)
     memcpy(s->state.idle, s->sum.cores, sizeof(s->state.idle));
 }
 
-/* Before it there is no core to keep waiting, however long the orchestration took. */
-static uint64_t since_first_dispatch(const struct tl_swim_join *join)
-{
-    uint64_t first = join->end;
-
-    for (uint32_t i = 0; i < join->n_slices; i++)
-        if ((join->slices[i].flags & TL_SWIM_SENT) != 0 && join->slices[i].dispatch < first)
-            first = join->slices[i].dispatch;
-    return join->end - first;
-}
-
 int tl__swim_overhead(const struct tl_swim_join *join, tl_swim_state_fn fn, void *ctx,
                       struct tl_swim_overhead *ret_overhead)
 {
@@ -204,7 +193,6 @@ int tl__swim_overhead(const struct tl_swim_join *join, tl_swim_state_fn fn, void
     qsort(s.events, s.count, sizeof(*s.events), by_time);
     run(&s, fn, ctx);
     s.sum.cycles = join->end;
-    s.sum.since_dispatch = since_first_dispatch(join);
     *ret_overhead = s.sum;
     code = 0;
 out:

@@ -23,10 +23,9 @@ struct tl_swim_state {
 };
 
 struct tl_swim_overhead {
-    uint64_t cycles;         /* from the first device event to the last */
-    uint64_t since_dispatch; /* of them, from the first dispatch on */
-    uint64_t active;         /* of them, while a task was ready or on a core: overhead is part of it */
-    uint64_t overhead[2];    /* cycles in which the core type was in overhead */
+    uint64_t cycles;      /* from the first device event to the last */
+    uint64_t active;      /* of them, while a task was ready or on a core: overhead is part of it */
+    uint64_t overhead[2]; /* cycles in which the core type was in overhead */
     uint64_t all, has;
     uint64_t late_tasks; /* dispatched after they were ready */
     uint32_t cores[2];   /* of the run, used or not */

@@ -309,9 +309,13 @@ static void put_overhead(struct tl_page *page, const struct tl_swim_summary *sum
     for (unsigned type = 0; type < 2; type++)
         if (o->cores[type] > 0)
             tl__put_format(page, "overhead  an %s core idle and a ready task not dispatched: %s of %s (%.1f %%)\n",
-                           names[type], cycles_text(join, o->overhead[type], text),
-                           cycles_text(join, o->since_dispatch, wall), percent(o->overhead[type], o->since_dispatch));
-    tl__put_format(page, "overhead  %" PRIu64 " task%s dispatched later than ready\n", o->late_tasks, s(o->late_tasks));
+                           names[type], cycles_text(join, o->overhead[type], text), cycles_text(join, o->active, wall),
+                           percent(o->overhead[type], o->active));
+    tl__put_format(page,
+                   "overhead  %" PRIu64
+                   " task%s dispatched later than ready; shares are of the time in which a task was "
+                   "ready or on a core\n",
+                   o->late_tasks, s(o->late_tasks));
 }
 
 int tl__swim_summary_text(struct tl_page *page, const struct tl_swim_summary *summary)
@@ -418,7 +422,7 @@ static void json_overhead(struct tl_json *json, const struct tl_swim_summary *su
     json_ns(json, "aiv_ns", tl__swim_ps(clock, o->overhead[TL_AIV]));
     json_ns(json, "all_ns", tl__swim_ps(clock, o->all));
     json_ns(json, "has_ns", tl__swim_ps(clock, o->has));
-    json_ns(json, "of_ns", tl__swim_ps(clock, o->since_dispatch));
+    json_ns(json, "of_ns", tl__swim_ps(clock, o->active));
     json_u64(json, "late_tasks", o->late_tasks);
     tl__json_object_end(json);
 }

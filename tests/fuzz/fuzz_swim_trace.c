@@ -142,7 +142,7 @@ static void check_sums(const struct tl_swim_scheds *scheds, const struct tl_swim
 
         MUST(s->overlaps > 0 || s->busy + s->idle == s->end - s->start);
     }
-    MUST(o->all <= o->has && o->has <= o->active && o->active <= o->cycles && o->since_dispatch <= o->cycles);
+    MUST(o->all <= o->has && o->has <= o->active && o->active <= o->cycles);
     MUST(o->overhead[0] <= o->has && o->overhead[1] <= o->has);
 }
 
