@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/producer.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/env.h"
@@ -85,6 +86,7 @@ static bool publish(struct tl_producer *p);
 
 void tl__producer_begin(struct tl_producer *p, uint32_t epoch)
 {
+    assert(p->wait_from_ns == 0); /* a wait ends with its attempt, and an epoch with its mark */
     if (p->buffer != NULL) { /* the last epoch's, whose mark found no host: it goes out late, before its counters go */
         p->buffer->counts = p->lane->counts;
         p->buffer->flags = TL_BUFFER_END;
@@ -120,6 +122,8 @@ static void unpark(struct tl_producer *p)
 
 static void park(struct tl_producer *p, uint64_t now)
 {
+    assert(p->wait_from_ns == 0 && now != 0);
+    assert(!p->given_up); /* a lane that has given up drops, and does not wait again */
     p->wait_from_ns = now;
     p->beat_ns = now;                          /* the 30 s count from this lane's first wait, whoever attached before */
     p->beat = tl_load_rlx(&p->dfx->heartbeat); /* relaxed: only its movement matters */
@@ -188,6 +192,8 @@ static bool publish(struct tl_producer *p)
 {
     uint32_t mask = p->lane->ready_depth - 1;
 
+    assert(p->buffer != NULL && p->buffer_addr != 0);
+    assert(p->count <= p->capacity);
     if (p->ready_tail - tl_load_acq(&p->lane->ready_head) >
         mask) /* A4: the slot's old entry has been read; pairs with R4 */
         return false;
@@ -209,6 +215,7 @@ static bool take(struct tl_producer *p)
     uint64_t addr, seq;
     struct tl_lane_buffer *b;
 
+    assert(p->buffer == NULL); /* a lane fills one buffer at a time */
     if (p->free_head == tl_load_acq(&p->lane->free_tail)) /* A2: the entry and the buffer's reset; pairs with R2 */
         return false;
     addr = p->free[p->free_head & mask];
@@ -237,7 +244,10 @@ static bool have_slot(struct tl_producer *p)
 {
     if (p->buffer != NULL && p->count == p->capacity && !publish(p))
         return false;
-    return p->buffer != NULL || take(p);
+    if (p->buffer == NULL && !take(p))
+        return false;
+    assert(p->count < p->capacity);
+    return true;
 }
 
 /* --- arena --------------------------------------------------------------------------------------------------- */
@@ -255,6 +265,7 @@ static bool fits(const struct tl_producer *p, uint64_t bytes, uint64_t *ret_pos)
         pos += size - offset;
     if (pos + bytes - oldest > size)
         return false;
+    assert(pos >= p->arena_pos && pos % size + bytes <= size);
     *ret_pos = pos;
     return true;
 }
@@ -264,6 +275,7 @@ static bool place(struct tl_producer *p, uint64_t bytes, uint64_t *ret_pos)
 {
     uint64_t ack;
 
+    assert(bytes != 0 && bytes <= p->arena_bytes); /* what is larger is cut or sent in pieces before */
     if (fits(p, bytes, ret_pos))
         return true;
     ack = tl_load_acq(&p->lane->arena_ack);                /* A3: the host is done reading below it; pairs with R3 */
@@ -367,6 +379,8 @@ int tl__producer_reserve_more(struct tl_producer *p, uint64_t bytes, void **ret_
 
 static void commit(struct tl_producer *p, uint64_t payload_bytes)
 {
+    assert(p->buffer != NULL && p->count < p->capacity); /* as reserve left it */
+    assert(p->wait_from_ns == 0);
     p->count++;
     p->lane->counts.payload_bytes += payload_bytes;
     tl_store_rlx(&p->lane->captured_bytes, p->lane->counts.payload_bytes); /* relaxed: a figure */
@@ -377,6 +391,7 @@ static void commit(struct tl_producer *p, uint64_t payload_bytes)
 
 void tl__producer_commit(struct tl_producer *p, uint64_t payload_bytes)
 {
+    assert(!p->attempt_open);
     p->lane->counts.committed++;
     commit(p, payload_bytes);
     if (p->sample_from_ns == 0)
