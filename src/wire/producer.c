@@ -215,7 +215,7 @@ static bool take(struct tl_producer *p)
     uint64_t addr, seq;
     struct tl_lane_buffer *b;
 
-    assert(p->buffer == NULL); /* a lane fills one buffer at a time */
+    assert(p->buffer == NULL);                            /* a lane fills one buffer at a time */
     if (p->free_head == tl_load_acq(&p->lane->free_tail)) /* A2: the entry and the buffer's reset; pairs with R2 */
         return false;
     addr = p->free[p->free_head & mask];
