@@ -91,6 +91,10 @@ void tl__pmu_json(struct tl_json *json, const struct tl_pmu_view *view, int colu
         tl__json_null(json);
     tl__json_key(json, "parts");
     tl__json_u64(json, view->pmu->n_rows);
+    tl__json_key(json, "first_run_epoch");
+    tl__json_u64(json, view->pmu->first_epoch);
+    tl__json_key(json, "last_run_epoch");
+    tl__json_u64(json, view->pmu->last_epoch);
     tl__json_key(json, "dropped");
     tl__json_u64(json, meta != NULL ? meta->dropped : 0);
     tl__json_key(json, "columns");

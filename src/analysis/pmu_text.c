@@ -200,6 +200,11 @@ static void put_heading(struct tl_page *out, const struct tl_pmu_view *view)
     tl__put_str(out, "\n");
     if (pmu->several_events)
         tl__put_str(out, "rows of several event types: what a counter means differs between them\n");
+    if (pmu->first_epoch != pmu->last_epoch)
+        tl__put_format(out,
+                       "rows of several runs, run_epoch %" PRIu32 " to %" PRIu32
+                       ": the figures are of all; --run-epoch shows one\n",
+                       pmu->first_epoch, pmu->last_epoch);
     if (pmu->n_text > 0)
         tl__put_format(out, "left out: %" PRIu32 " column%s without numbers (%s)\n", pmu->n_text,
                        pmu->n_text == 1 ? "" : "s", pmu->first_text);

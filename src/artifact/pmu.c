@@ -142,6 +142,25 @@ int tl__pmu_read(const char *path, struct tl_pmu *ret_pmu, struct tl_error *rete
     return code;
 }
 
+uint64_t tl__pmu_keep_run(struct tl_pmu *pmu, uint32_t run_epoch)
+{
+    const size_t n = pmu->n_counters;
+    uint64_t kept = 0;
+
+    for (uint64_t i = 0; i < pmu->n_rows; i++) {
+        if (pmu->rows[i].run_epoch != run_epoch)
+            continue;
+        pmu->rows[kept] = pmu->rows[i];
+        if (n > 0)
+            memmove(pmu->counters + kept * n, pmu->counters + i * n, n * sizeof(*pmu->counters));
+        kept++;
+    }
+    pmu->n_rows = kept;
+    if (kept > 0)
+        pmu->first_epoch = pmu->last_epoch = run_epoch;
+    return kept;
+}
+
 void tl__pmu_fini(struct tl_pmu *pmu)
 {
     for (uint32_t i = 0; i < pmu->n_counters && pmu->names != NULL; i++)

@@ -25,6 +25,7 @@ struct tl_pmu_row {
     int32_t func_id;
     uint8_t core_type; /* enum tl_core: 0 AIC, 1 AIV */
     uint8_t event_type;
+    uint32_t run_epoch; /* which run; 0 where the file has no such column */
 };
 
 struct tl_pmu {
@@ -37,10 +38,13 @@ struct tl_pmu {
     char first_text[64]; /* the first of them */
     uint32_t event_type; /* of the first row; 0: no rows */
     bool several_events; /* a row has another */
+    uint32_t first_epoch, last_epoch; /* least and greatest run_epoch of the rows */
 };
 
 /* Writes DIR/pmu.csv by rename, rows as they stand. TL_EIO, TL_ENOSPC. */
 int tl__pmu_write(const char *dir, const struct tl_pmu *pmu, struct tl_error *reterr);
+/* Leaves the rows of that run alone. How many. */
+uint64_t tl__pmu_keep_run(struct tl_pmu *pmu, uint32_t run_epoch);
 /* Reads the file at `path`. TL_ENOENT, TL_EIO, TL_ENOMEM; TL_EPARSE with file, line and column. *ret_pmu is the
  * caller's: end with tl__pmu_fini. */
 int tl__pmu_read(const char *path, struct tl_pmu *ret_pmu, struct tl_error *reterr);

@@ -18,6 +18,7 @@
 
 #define MAX_FILE_COLUMNS 128u
 #define TEXT_COLUMN UINT8_MAX
+#define EPOCH_COLUMN "run_epoch" /* of writers that put several runs into one file */
 
 struct cell {
     const char *at;
@@ -32,6 +33,7 @@ struct parser {
     struct cell header[MAX_FILE_COLUMNS], row[MAX_FILE_COLUMNS];
     unsigned n_columns;
     uint8_t fixed[TL_PMU_FIXED]; /* column of each, or TEXT_COLUMN until it is found */
+    uint8_t epoch;               /* column of run_epoch, or TEXT_COLUMN: there is none */
     uint8_t counter[TL_PMU_MAX_COLUMNS];
     unsigned n_counters;
     TL_VEC(struct tl_pmu_row) rows;
@@ -183,6 +185,11 @@ static bool hex(const struct cell *c, uint64_t *ret_value)
 
 /* ---- header ---- */
 
+static int twice(struct parser *p, const char *column)
+{
+    return tl__fail_at(p->reterr, TL_EPARSE, 1, "%s: line 1: column '%s' stands twice", p->name, column);
+}
+
 static int take_header(struct parser *p)
 {
     unsigned n;
@@ -196,12 +203,18 @@ static int take_header(struct parser *p)
                            MAX_FILE_COLUMNS);
     p->n_columns = n;
     memset(p->fixed, TEXT_COLUMN, sizeof(p->fixed));
+    p->epoch = TEXT_COLUMN;
+    for (unsigned c = 0; c < n; c++)
+        if (same(&p->header[c], EPOCH_COLUMN)) {
+            if (p->epoch != TEXT_COLUMN)
+                return twice(p, EPOCH_COLUMN);
+            p->epoch = (uint8_t)c;
+        }
     for (unsigned c = 0; c < n; c++)
         for (unsigned f = 0; f < TL_PMU_FIXED; f++)
             if (same(&p->header[c], tl__pmu_fixed_name(f))) {
                 if (p->fixed[f] != TEXT_COLUMN)
-                    return tl__fail_at(p->reterr, TL_EPARSE, 1, "%s: line 1: column '%s' stands twice", p->name,
-                                       tl__pmu_fixed_name(f));
+                    return twice(p, tl__pmu_fixed_name(f));
                 p->fixed[f] = (uint8_t)c;
             }
     for (unsigned f = 0; f < TL_PMU_FIXED; f++)
@@ -213,7 +226,7 @@ static int take_header(struct parser *p)
 
 static bool is_fixed(const struct parser *p, unsigned column)
 {
-    return memchr(p->fixed, (int)column, sizeof(p->fixed)) != NULL;
+    return column == p->epoch || memchr(p->fixed, (int)column, sizeof(p->fixed)) != NULL;
 }
 
 /* Which columns are counters: without a row, all that are left. */
@@ -288,10 +301,18 @@ static int take_fixed(struct parser *p, struct tl_pmu_row *row)
 static int take_row(struct parser *p, struct tl_pmu *pmu)
 {
     struct tl_pmu_row row = {0};
+    uint64_t epoch = 0;
     int code = take_fixed(p, &row);
 
     if (code != 0)
         return code;
+    if (p->epoch != TEXT_COLUMN && !digits(p->row[p->epoch].at, p->row[p->epoch].length, UINT32_MAX, &epoch))
+        return bad_cell(p, p->epoch, "a whole number of 32 bits");
+    row.run_epoch = (uint32_t)epoch;
+    if (p->rows.count == 0 || row.run_epoch < pmu->first_epoch)
+        pmu->first_epoch = row.run_epoch;
+    if (row.run_epoch > pmu->last_epoch)
+        pmu->last_epoch = row.run_epoch;
     if (tl_vec_reserve(&p->counters, p->counters.count + p->n_counters) != 0 || tl_vec_push(&p->rows, row) != 0)
         return tl__fail(p->reterr, TL_ENOMEM, "%s: out of memory", p->name);
     for (unsigned i = 0; i < p->n_counters; i++) {

@@ -165,6 +165,25 @@ static void files_of_others(void **state)
     }
 }
 
+static void rows_of_several_runs(void **state)
+{
+    static const char rows[] = "run_epoch,thread_id,core_id,task_id,func_id,core_type,pmu_total_cycles,a,event_type\n"
+                               "4,0,0,0x0,0,0,10,1,2\n7,0,0,0x0,0,0,20,2,2\n4,0,0,0x1,0,0,30,3,2\n";
+    FILE *f;
+
+    (void)state;
+    assert_int_equal(mkdir(fixture_path("several"), 0777), 0);
+    f = fopen(fixture_path("several/pmu.csv"), "w");
+    assert_true(f != NULL && fputs(rows, f) >= 0 && fclose(f) == 0);
+    expect(0, "pmu several");
+    assert_non_null(strstr(output, ", 3 parts of 1 kernel"));
+    assert_non_null(strstr(output, "rows of several runs, run_epoch 4 to 7: the figures are of all"));
+    expect(0, "pmu several --run-epoch 7");
+    assert_non_null(strstr(output, ", 1 part of 1 kernel"));
+    assert_null(strstr(output, "several runs"));
+    refuses("pmu several --run-epoch 5", "several/pmu.csv has no row of run_epoch 5; it has 4 to 7");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +191,7 @@ int main(void)
         cmocka_unit_test(messages),
         cmocka_unit_test(a_cut_file),
         cmocka_unit_test(files_of_others),
+        cmocka_unit_test(rows_of_several_runs),
     };
 
     return cmocka_run_group_tests(tests, setup, fixture_teardown);

@@ -29,7 +29,7 @@ static void refuses(const char *text, long line, const char *words)
 static void what_is_written_comes_back(void **state)
 {
     char *names[] = {"vec_busy_cycles", "icache_miss"};
-    struct tl_pmu_row rows[] = {{0x100000002, UINT64_MAX, 3, 71, -1, 1, 2}, {7, 12, 0, 0, 5, 0, 2}};
+    struct tl_pmu_row rows[] = {{0x100000002, UINT64_MAX, 3, 71, -1, 1, 2, 0}, {7, 12, 0, 0, 5, 0, 2, 0}};
     uint64_t counters[] = {1, UINT64_MAX, 0, 9};
     struct tl_pmu out = {.names = names, .rows = rows, .counters = counters, .n_rows = 2, .n_counters = 2};
     char *text;
@@ -62,6 +62,27 @@ static void what_is_written_comes_back(void **state)
     assert_int_equal(tl__pmu_write(fixture_path("absent"), &out, &error), TL_ENOENT);
     out.n_counters = TL_PMU_MAX_COLUMNS + 1;
     assert_int_equal(tl__pmu_write(fixture_dir, &out, &error), TL_EINVAL);
+}
+
+/* One file, two executions of one graph: core, task and kernel repeat, and only the epoch tells rows apart. */
+static void rows_of_several_runs_are_told_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("run_epoch,thread_id,core_id,task_id,func_id,core_type,pmu_total_cycles,a,event_type\n"
+                           "4,0,0,0x0,0,0,10,1,2\n7,0,0,0x0,0,0,20,2,2\n4,0,0,0x1,0,0,30,3,2\n"),
+                     0);
+    assert_int_equal(pmu.n_counters, 1); /* the epoch is none */
+    assert_int_equal(pmu.rows[1].run_epoch, 7);
+    assert_true(pmu.first_epoch == 4 && pmu.last_epoch == 7);
+    assert_int_equal(tl__pmu_keep_run(&pmu, 4), 2);
+    assert_true(pmu.rows[1].total_cycles == 30 && pmu.counters[1] == 3 && pmu.last_epoch == 4);
+    assert_int_equal(tl__pmu_keep_run(&pmu, 5), 0);
+    tl__pmu_fini(&pmu);
+    assert_int_equal(parse(HEAD "0,0,0x0,0,0,10,1,1,2\n"), 0);
+    assert_true(pmu.first_epoch == 0 && pmu.last_epoch == 0);
+    tl__pmu_fini(&pmu);
+    refuses("run_epoch,run_epoch," HEAD, 1, "column 'run_epoch' stands twice");
+    refuses("run_epoch," HEAD "4294967296,0,0,0x0,0,0,10,1,1,2\n", 2, "column 'run_epoch': expected a whole number");
 }
 
 static void files_of_others(void **state)
@@ -306,6 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_comes_back),
+        cmocka_unit_test(rows_of_several_runs_are_told_apart),
         cmocka_unit_test(files_of_others),
         cmocka_unit_test(a_spreadsheet_saved_it_again),
         cmocka_unit_test(what_is_wrong_is_named),

@@ -17,6 +17,7 @@ struct pmu {
     const char *word; /* as given; NULL: none */
     struct tl_rank_pick which;
     const char *column;
+    int64_t run_epoch; /* -1: all */
     bool json;
     /* What was opened. */
     struct tl_found found;
@@ -35,6 +36,12 @@ static int parse(struct pmu *p, int argc, char **argv)
          .target = &p->column,
          .value = "NAME|all",
          .help = "this one counter by kernel, or each of them"},
+        {.name = "run-epoch",
+         .kind = TL_OPT_NUMBER,
+         .target = &p->run_epoch,
+         .value = "N",
+         .help = "of rows of several runs, those of this one",
+         .max = UINT32_MAX},
         TL_RANK_PICK_OPTIONS(&p->which),
         {.name = "json", .kind = TL_OPT_FLAG, .target = &p->json, .help = "for machines"},
     };
@@ -94,6 +101,16 @@ static void mention_missing(const struct pmu *p)
                      p->found.path, (unsigned long long)p->rows.n_rows, (unsigned long long)collected);
 }
 
+static int keep_run(struct pmu *p)
+{
+    const uint32_t first = p->rows.first_epoch, last = p->rows.last_epoch;
+
+    if (p->run_epoch < 0 || tl__pmu_keep_run(&p->rows, (uint32_t)p->run_epoch) > 0)
+        return 0;
+    return tl__cmd_fail(NAME, "%s/" TL_PMU_NAME " has no row of run_epoch %lld; it has %u to %u", p->found.path,
+                        (long long)p->run_epoch, first, last);
+}
+
 /* The rows must be there; what explains them may be missing, and what is wrong with it is told. */
 static int open_all(struct pmu *p)
 {
@@ -114,7 +131,7 @@ static int open_all(struct pmu *p)
         tl__cmd_note(NAME, "kernels are shown by number: %s", error.msg);
     p->has_names = code == 0;
     mention_missing(p);
-    return 0;
+    return keep_run(p);
 }
 
 static int unknown_column(const struct tl_pmu_view *view, const char *name)
@@ -184,6 +201,7 @@ static int run(int argc, char **argv)
     int code;
 
     p.which = (struct tl_rank_pick)TL_RANK_PICK_INIT;
+    p.run_epoch = -1;
     code = parse(&p, argc, argv);
     if (code != TL_OPTS_GO_ON)
         return code;
