@@ -149,6 +149,9 @@ static void notes_capture(struct notes *n, const struct tl_swim_join *join)
     if (lane->host_dropped > 0 || (lane->host_status[0] != 0 && strcmp(lane->host_status, "complete") != 0))
         note(n, "the host's capture is \"%s\": %" PRIu64 " of its records were dropped", lane->host_status,
              lane->host_dropped);
+    if (lane->n_lifecycles > 0)
+        note(n, "%" PRIu64 " control thread%s left a lifecycle record: counted, not drawn", lane->n_lifecycles,
+             s(lane->n_lifecycles));
     if (lane->unaligned[0] != 0)
         note(n, "the clocks of host and device could not be aligned: %s", lane->unaligned);
 }

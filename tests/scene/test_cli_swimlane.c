@@ -366,6 +366,23 @@ static void usage(void **state)
     golden_is(output, "swimlane/help.txt");
 }
 
+static void lifecycle_records_are_counted(void **state)
+{
+    static const char text[] =
+        "{\"chip_swimlane_level\": 2, \"metadata\": {\"clock_freq_hz\": 1000000000, \"num_cores\": 1, \"core_types\": "
+        "[\"aiv\"], \"runtime\": \"host_build_graph\"}, \"aicore_tasks\": [[0, 5, 1, 20, 30, 2, 1]], "
+        "\"scheduler_tasks\": {\"producer\": \"aicpu\", \"records\": [[0, 1, 10, 40, 1]]}, "
+        "\"aicpu_lifecycle_records\": [{\"handshake\": [1, 2]}, {\"handshake\": [1, 3]}]}";
+    FILE *f;
+
+    (void)state;
+    assert_int_equal(mkdir(fixture_path("lives"), 0777), 0);
+    f = fopen(fixture_path("lives/chip_swimlane_records.json"), "w");
+    assert_true(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0);
+    expect(0, "swimlane lives -o lives.json");
+    assert_non_null(strstr(output, "2 control threads left a lifecycle record: counted, not drawn"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +395,7 @@ int main(void)
         cmocka_unit_test(each_level),
         cmocka_unit_test(odd_recordings),
         cmocka_unit_test(a_host_orchestrator),
+        cmocka_unit_test(lifecycle_records_are_counted),
         cmocka_unit_test(bad_input),
         cmocka_unit_test(usage),
     };
