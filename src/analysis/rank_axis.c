@@ -163,11 +163,12 @@ bool tl__rank_clock_doubt(const struct tl_rank_clock *c, const struct tl_rank_cl
 void tl__rank_place(const struct tl_swimlane *lane, struct tl_swim_clock *clock, const struct tl_rank_clock *rank_clock,
                     const struct tl_rank_clock *reference, bool alone, struct tl_rank_place *p)
 {
-    p->anchored = p->known = false;
+    p->anchored = p->known = p->by_clock = false;
     p->begin_ns = p->offset_ps = 0;
     p->error_ns = 0;
     p->method = rank_clock != NULL ? rank_clock->method : TL_CLOCK_UNKNOWN;
     p->why[0] = p->doubt[0] = '\0';
+    (void)snprintf(p->domain, sizeof(p->domain), "%s", lane->host_domain);
     by_anchors(lane, clock, p);
     if (!p->anchored) {
         (void)snprintf(p->why, sizeof(p->why), "its recording has no clock anchor");
@@ -178,19 +179,67 @@ void tl__rank_place(const struct tl_swimlane *lane, struct tl_swim_clock *clock,
     } else if (p->method == TL_CLOCK_UNKNOWN) {
         (void)snprintf(p->why, sizeof(p->why), "%s",
                        rank_clock->reason[0] != '\0' ? rank_clock->reason : "not measured");
+    } else if (lane->host_domain[0] != '\0' && rank_clock->boot_id[0] != '\0' &&
+               strcmp(lane->host_domain, rank_clock->boot_id) != 0) {
+        (void)snprintf(p->why, sizeof(p->why),
+                       "its host_clock_domain_id is %.48s, and its " TL_RANK_CLOCK_NAME
+                       " was measured in the boot %.40s",
+                       lane->host_domain, rank_clock->boot_id);
     } else {
-        p->known = true;
+        p->known = p->by_clock = true;
         p->begin_ns -= rank_clock->offset_ns;
         p->error_ns += rank_clock->error_ns;
         (void)tl__rank_clock_doubt(rank_clock, reference, p->doubt, sizeof(p->doubt));
     }
 }
 
+static bool of_one_boot(const struct tl_rank_place *a, const struct tl_rank_place *b)
+{
+    return a->domain[0] == '\0' || b->domain[0] == '\0' || strcmp(a->domain, b->domain) == 0;
+}
+
 /* Whether two have times of one clock. */
 static bool comparable(const struct tl_rank_place *a, const struct tl_rank_place *b)
 {
     return a == b || (a->known && b->known) ||
-           (!a->known && !b->known && a->rank == b->rank && a->anchored && b->anchored);
+           (!a->known && !b->known && a->rank == b->rank && a->seat == b->seat && a->anchored && b->anchored &&
+            of_one_boot(a, b));
+}
+
+/* Of those that are known by their own clock: another boot than the first one's. */
+static void part_boots(struct tl_rank_place *places, uint32_t n)
+{
+    const struct tl_rank_place *first = NULL;
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct tl_rank_place *p = &places[i];
+
+        if (!p->known || p->by_clock || p->domain[0] == '\0')
+            continue;
+        if (first == NULL)
+            first = p;
+        if (of_one_boot(first, p))
+            continue;
+        p->known = false;
+        (void)snprintf(p->why, sizeof(p->why),
+                       "its host_clock_domain_id is %.48s and the first one's is %.48s: times of two boots are not "
+                       "compared",
+                       p->domain, first->domain);
+    }
+}
+
+/* Nobody has a clock.json, and all say that their hosts' clocks are one. */
+static void share_domain(struct tl_rank_place *places, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (places[i].known || !places[i].anchored || places[i].method != TL_CLOCK_UNKNOWN ||
+            places[i].domain[0] == '\0' || strcmp(places[i].domain, places[0].domain) != 0)
+            return;
+    for (uint32_t i = 0; i < n; i++) {
+        places[i].known = true;
+        places[i].method = TL_CLOCK_SAME;
+        places[i].why[0] = '\0';
+    }
 }
 
 /* At most a quarter of what 64 bits hold, 26 days: the recording's own times come on top. */
@@ -203,6 +252,8 @@ static int64_t ps_between(int64_t from_ns, int64_t to_ns)
 
 void tl__rank_axes(struct tl_rank_place *places, uint32_t n)
 {
+    part_boots(places, n);
+    share_domain(places, n);
     for (uint32_t i = 0; i < n; i++) {
         int64_t first = places[i].begin_ns;
 
@@ -213,35 +264,42 @@ void tl__rank_axes(struct tl_rank_place *places, uint32_t n)
     }
 }
 
+/* "rank 3", or where it stands among nodes. */
+static const char *name_of(const struct tl_rank_place *p, char *to, size_t size)
+{
+    if (p->name[0] != '\0')
+        return p->name;
+    (void)snprintf(to, size, "rank %" PRIu32, p->rank);
+    return to;
+}
+
 void tl__rank_order_text(const struct tl_rank_place *a, const struct tl_rank_place *b, char *to)
 {
-    char between[40], bar[40];
+    char between[40], bar[40], one[24], other[24];
+    const char *from = name_of(a, one, sizeof(one)), *name = name_of(b, other, sizeof(other));
     uint64_t ns, error = a->error_ns + b->error_ns;
     bool later = b->begin_ns >= a->begin_ns;
 
     if (!a->known || !b->known) {
-        (void)snprintf(to, TL_RANK_ORDER_BYTES,
-                       "order of rank %" PRIu32 " and rank %" PRIu32 " not known: their clocks are not", a->rank,
-                       b->rank);
+        (void)snprintf(to, TL_RANK_ORDER_BYTES, "order of %s and %s not known: their clocks are not%s", from, name,
+                       of_one_boot(a, b) || a->by_clock || b->by_clock ? "" : ", and are of two boots");
         return;
     }
     if (a->doubt[0] != '\0' || b->doubt[0] != '\0') {
         const struct tl_rank_place *odd = a->doubt[0] != '\0' ? a : b;
 
         (void)snprintf(to, TL_RANK_ORDER_BYTES,
-                       "order of rank %" PRIu32 " and rank %" PRIu32 " not known: the error bar of rank %" PRIu32
-                       " is not believable: %s",
-                       a->rank, b->rank, odd->rank, odd->doubt);
+                       "order of %s and %s not known: the error bar of %s is not believable: %s", from, name,
+                       odd == a ? from : name, odd->doubt);
         return;
     }
     ns = later ? (uint64_t)(b->begin_ns - a->begin_ns) : (uint64_t)(a->begin_ns - b->begin_ns);
     (void)time_text(ns, between, sizeof(between));
     (void)time_text(error, bar, sizeof(bar));
     if (ns > error)
-        (void)snprintf(to, TL_RANK_ORDER_BYTES, "rank %" PRIu32 " began %s %s rank %" PRIu32 " (+-%s)", b->rank,
-                       between, later ? "after" : "before", a->rank, bar);
+        (void)snprintf(to, TL_RANK_ORDER_BYTES, "%s began %s %s %s (+-%s)", name, between, later ? "after" : "before",
+                       from, bar);
     else
-        (void)snprintf(to, TL_RANK_ORDER_BYTES,
-                       "order of rank %" PRIu32 " and rank %" PRIu32 " not known: %s apart, error %s", a->rank, b->rank,
-                       between, bar);
+        (void)snprintf(to, TL_RANK_ORDER_BYTES, "order of %s and %s not known: %s apart, error %s", from, name, between,
+                       bar);
 }

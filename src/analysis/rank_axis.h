@@ -13,6 +13,10 @@
 /* Where one recording, of one dispatch of a rank, stands. */
 struct tl_rank_place {
     uint32_t rank, dispatch;
+    uint32_t seat;               /* its rank's folder: ranks of one number may stand in several */
+    char name[48];               /* "node1/rank0"; "": "rank 0" */
+    char domain[64];             /* the recording's host_clock_domain_id; "": not told */
+    bool by_clock;               /* known by its clock.json */
     bool anchored;               /* the recording has clock anchors: `begin_ns` is a time of the rank's host */
     bool known;                  /* and clock.json says what that is for the reference: begin_ns is its time */
     int64_t begin_ns;            /* of the first event; 0 without anchors */
@@ -38,11 +42,14 @@ void tl__rank_place(const struct tl_swimlane *lane, struct tl_swim_clock *clock,
  */
 bool tl__rank_clock_doubt(const struct tl_rank_clock *clock, const struct tl_rank_clock *reference, char *why,
                           size_t size);
-/* Sets each offset_ps: the earliest of all that are known is 0; of others the earliest of their rank, or each itself.
+/*
+ * Host times of two boots are not compared: what is known by its own clock alone, and has another host_clock_domain_id
+ * than the first such, is not known any more. And what has no clock.json shares a clock where all of them have one
+ * host_clock_domain_id. Then sets each offset_ps: the earliest of all that are known is 0; of others the earliest of their rank, or each itself.
  */
 void tl__rank_axes(struct tl_rank_place *places, uint32_t n);
 
-#define TL_RANK_ORDER_BYTES 320
+#define TL_RANK_ORDER_BYTES 480
 /* "rank 1 began 1.600 ms after rank 0 (+-0.012 ms)", or that it is not known and why, of two ranks' first dispatches.
  * An error bar in doubt decides no order. */
 void tl__rank_order_text(const struct tl_rank_place *a, const struct tl_rank_place *b, char *to);

@@ -128,3 +128,50 @@ int tl__dispatch_read(const char *dir, struct tl_dispatch *ret_dispatch, struct 
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
     return tl__json_file_read(path, &spec, reterr);
 }
+
+/* ---- dispatch_identity.json ---- */
+
+/* A number is kept as its digits. */
+static int take_run_id(struct tl_tape *t, uint32_t at, struct tl_dispatch_identity *id)
+{
+    uint64_t number = 0;
+    int code;
+
+    if (at == TL_TAPE_ABSENT || t->tokens[at].type == TL_TAPE_STRING)
+        return tl__tape_text(t, at, "run_id", id->run_id, sizeof(id->run_id));
+    code = tl__tape_u64(t, at, "run_id", UINT64_MAX, &number);
+    (void)snprintf(id->run_id, sizeof(id->run_id), "%llu", (unsigned long long)number);
+    return code;
+}
+
+static int on_identity(void *ctx, struct tl_tape *t)
+{
+    enum { RUN, SLOT, INDEX, SIZE, COUNT };
+    static const char *const keys[COUNT] = {"run_id", "task_slot", "group_index", "group_size"};
+    struct tl_dispatch_identity *id = ctx;
+    uint32_t f[COUNT];
+    int code = tl__tape_fields(t, 0, NULL, keys, COUNT, f);
+
+    if (code == 0)
+        code = take_run_id(t, f[RUN], id);
+    if (code == 0)
+        code = tl__tape_u64(t, f[SLOT], keys[SLOT], UINT64_MAX, &id->task_slot);
+    if (code == 0 && !tl__tape_is_null(t, f[INDEX]))
+        code = tl__tape_u32(t, f[INDEX], keys[INDEX], &id->group_index);
+    if (code == 0 && !tl__tape_is_null(t, f[SIZE]))
+        code = tl__tape_u32(t, f[SIZE], keys[SIZE], &id->group_size);
+    if (code == 0 && id->group_size != 0 && id->group_index >= id->group_size)
+        return tl__tape_fail(t, TL_EPARSE, keys[INDEX], "%u is none of %u", id->group_index, id->group_size);
+    return code;
+}
+
+int tl__dispatch_identity_read(const char *dir, struct tl_dispatch_identity *ret_identity, struct tl_error *reterr)
+{
+    const struct tl_tape_spec spec = {.on_value = on_identity, .ctx = ret_identity};
+    char path[4200];
+
+    memset(ret_identity, 0, sizeof(*ret_identity));
+    if ((size_t)snprintf(path, sizeof(path), "%s/" TL_DISPATCH_IDENTITY_NAME, dir) >= sizeof(path))
+        return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
+    return tl__json_file_read(path, &spec, reterr);
+}

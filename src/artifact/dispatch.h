@@ -15,6 +15,7 @@
 #define TL_DISPATCH_NAME "dispatch_program.json"
 #define TL_DISPATCH_VERSION 1u
 #define TL_MAX_RANKS 65536u
+#define TL_DISPATCH_IDENTITY_NAME "dispatch_identity.json"
 
 struct tl_dispatch {
     char program[128], case_name[64];
@@ -28,6 +29,16 @@ struct tl_dispatch {
     uint64_t start_unix_ns;
 };
 
+/* dispatch_identity.json of writers elsewhere: the members of one group, one on each endpoint, share run and slot. */
+struct tl_dispatch_identity {
+    char run_id[64];
+    uint64_t task_slot;
+    uint32_t group_index, group_size; /* size 0: not told */
+};
+
+/* Reads DIR/dispatch_identity.json (docs/formats/dispatch_program.md). A run_id may be a number. TL_ENOENT, TL_EIO;
+ * TL_EPARSE, also for a group_index that is none of the group. */
+int tl__dispatch_identity_read(const char *dir, struct tl_dispatch_identity *ret_identity, struct tl_error *reterr);
 /* Writes DIR/dispatch_program.json by rename. TL_EIO, TL_ENOSPC, TL_ENOMEM. */
 int tl__dispatch_write(const char *dir, const struct tl_dispatch *dispatch, struct tl_error *reterr);
 /* Reads it. Fields that are not there stay 0, but for the program. TL_ENOENT, TL_EIO, TL_EVERSION; TL_EPARSE, also for

@@ -93,6 +93,10 @@ static void put_metadata(struct tl_json *j, const struct tl_swimlane *s)
         tl__json_key(j, "orchestrator_clock_domain");
         tl__json_string(j, "host_monotonic_ns");
     }
+    if (s->form == TL_SWIM_2026_09 && s->host_domain[0] != '\0') {
+        tl__json_key(j, "host_clock_domain_id");
+        tl__json_string(j, s->host_domain);
+    }
     if (s->n_anchors > 0)
         put_anchors(j, s);
     if (s->level >= 3 && s->core_to_thread != NULL) {

@@ -176,6 +176,52 @@ static void one_of_a_tree(void **state)
 }
 
 /* Last: it leaves a tree in outputs/. */
+static void write_identity(const char *leaf, const char *text)
+{
+    char name[120];
+    FILE *f;
+
+    (void)snprintf(name, sizeof(name), "%s/dispatch_identity.json", leaf);
+    f = fopen(fixture_path(name), "w");
+    assert_non_null(f);
+    (void)fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Each node counts its ranks from 0; what belongs together says dispatch_identity.json. */
+static void ranks_below_nodes_and_networks(void **state)
+{
+    (void)state;
+    make_leaf("net/network0/node0", 0, 0, 0, 5000000, 100);
+    make_leaf("net/network0/node0", 1, 0, 0, 5000000, 100);
+    make_leaf("net/network0/node1", 0, 0, 0, 7000000, 100);
+    make_leaf("net/network1/node0", 0, 0, 0, 9000000, 100);
+    make_leaf("net/network1/node0", 0, 0, 1, 9500000, 100);
+    make_clock("net/network0/node0", 0, TL_CLOCK_SAME, 0, 0);
+    make_clock("net/network0/node1", 0, TL_CLOCK_PING, 1000000, 500);
+    write_identity("net/network0/node0/rank0/d0",
+                   "{\"run_id\": \"r7\", \"task_slot\": 3, \"group_index\": 0, \"group_size\": 3}");
+    write_identity("net/network0/node1/rank0/d0",
+                   "{\"run_id\": \"r7\", \"task_slot\": 3, \"group_index\": 2, \"group_size\": 3}");
+    expect(0, "swimlane net -o t.json");
+    says("recording net: 4 ranks, 5 dispatches");
+    says("network0/node1/rank0  ");
+    says("order     network0/node1/rank0 began 1.000 ms after network0/node0/rank0");
+    says("note      network0/node0/rank1 has an axis of its own");
+    says("note      network1/node0/rank0 has an axis of its own");
+    says("note      run r7, task slot 3: 2 of its 3 members are here");
+    trace_has("t.json", "network1/node0/rank0/d1 (own clock) ", true);
+    expect(0, "swimlane net/network1 -o t.json");
+    says("recording net/network1: 1 rank, 2 dispatches");
+    expect(0, "swimlane net --json -o t.json");
+    says("\"path\": \"network0/node1/rank0/d0\", \"run_id\": \"r7\", \"task_slot\": 3, \"group_index\": 2, "
+         "\"group_size\": 3");
+    expect(0, "sched net --rank 1");
+    write_identity("net/network0/node1/rank0/d0",
+                   "{\"run_id\": 7, \"task_slot\": 3, \"group_index\": 3, \"group_size\": 3}");
+    refuses("swimlane net", "network0/node1/rank0/d0/dispatch_identity.json: field 'group_index': 3 is none of 3");
+}
+
 static void no_word_is_the_newest_tree(void **state)
 {
     (void)state;
@@ -199,6 +245,7 @@ int main(void)
         cmocka_unit_test(an_unknown_clock_is_said),
         cmocka_unit_test(a_rank_that_is_missing),
         cmocka_unit_test(one_of_a_tree),
+        cmocka_unit_test(ranks_below_nodes_and_networks),
         cmocka_unit_test(no_word_is_the_newest_tree),
     };
 

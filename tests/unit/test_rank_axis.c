@@ -203,6 +203,53 @@ static void an_error_bar_that_contradicts_itself_is_said(void **state)
                         "order of rank 0 and rank 1 not known: the error bar of rank 1 is not believable: because");
 }
 
+static struct tl_rank_place in_boot(const char *boot, uint64_t host_ns, uint32_t rank,
+                                    const struct tl_rank_clock *clock, bool alone)
+{
+    make(1000000, host_ns, 0, 1000, 2);
+    (void)snprintf(w.lane.host_domain, sizeof(w.lane.host_domain), "%s", boot);
+    return placed(rank, clock, alone);
+}
+
+static void times_of_two_boots_are_not_compared(void **state)
+{
+    struct tl_rank_clock clock = far;
+    struct tl_rank_place p[3];
+
+    (void)state;
+    /* Three dispatches of one rank, whose host was started again between the second and the third. */
+    p[0] = in_boot("boot-a", 50000000000, 0, NULL, true);
+    p[1] = in_boot("boot-a", 50001000000, 0, NULL, true);
+    p[2] = in_boot("boot-b", 10000000, 0, NULL, true);
+    tl__rank_axes(p, 3);
+    assert_true(p[0].known && p[1].known && !p[2].known);
+    assert_int_equal(p[1].offset_ps, 1000000000);
+    assert_int_equal(p[2].offset_ps, 0);
+    assert_string_equal(p[2].why,
+                        "its host_clock_domain_id is boot-b and the first one's is boot-a: times of two boots "
+                        "are not compared");
+    tl__rank_order_text(&p[0], &p[2], text);
+    assert_non_null(strstr(text, "not known: their clocks are not, and are of two boots"));
+    /* Two ranks without a clock.json: of one boot they share its clock, of two they do not. */
+    p[0] = in_boot("boot-a", 50000000000, 0, NULL, false);
+    p[1] = in_boot("boot-a", 50001000000, 1, NULL, false);
+    tl__rank_axes(p, 2);
+    assert_true(p[0].known && p[1].known);
+    tl__rank_order_text(&p[0], &p[1], text);
+    assert_string_equal(text, "rank 1 began 1.000 ms after rank 0 (+-2.002 us)");
+    p[0] = in_boot("boot-a", 50000000000, 0, NULL, false);
+    p[1] = in_boot("boot-b", 50001000000, 1, NULL, false);
+    tl__rank_axes(p, 2);
+    assert_false(p[0].known || p[1].known);
+    /* A clock.json that was measured in another boot says nothing of the recording. */
+    (void)snprintf(clock.boot_id, sizeof(clock.boot_id), "boot-b");
+    p[0] = in_boot("boot-a", 50000000000, 1, &clock, false);
+    assert_false(p[0].known);
+    assert_non_null(strstr(p[0].why, "measured in the boot boot-b"));
+    p[0] = in_boot("boot-b", 50000000000, 1, &clock, false);
+    assert_true(p[0].known);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +258,7 @@ int main(void)
         cmocka_unit_test(the_rate_of_the_device),
         cmocka_unit_test(fewer_anchors),
         cmocka_unit_test(what_is_not_known_has_its_own_axis),
+        cmocka_unit_test(times_of_two_boots_are_not_compared),
         cmocka_unit_test(an_error_bar_that_contradicts_itself_is_said),
     };
 

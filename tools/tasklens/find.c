@@ -16,7 +16,7 @@
 #include "rank_leaves.h"
 
 #define OUTPUTS "outputs"
-#define MAX_DEPTH 6 /* outputs/run/rank0/d0/args_dump, and one to spare */
+#define MAX_DEPTH 7 /* outputs/run/network0/node0/rank0/d0/args_dump */
 
 struct candidate {
     char *dir;

@@ -15,6 +15,7 @@
 #include "find.h"
 
 #define PATH_BYTES 4200
+#define FOLDER_DEPTH 2u /* network<M>/node<N> */
 
 /* "rank12" after `word`: 12. */
 static bool numbered(const char *name, const char *word, uint32_t *ret_number)
@@ -28,6 +29,14 @@ static bool numbered(const char *name, const char *word, uint32_t *ret_number)
     value = strtoul(name + n, &end, 10);
     *ret_number = (uint32_t)value;
     return *end == '\0' && value < TL_MAX_RANKS * UINT64_C(1000) && (name[n] != '0' || name[n + 1] == '\0');
+}
+
+/* A directory that may stand above ranks, or above such. */
+static bool is_folder(const char *name)
+{
+    uint32_t number;
+
+    return numbered(name, "node", &number) || numbered(name, "network", &number);
 }
 
 /* ---- reading the tree ---- */
@@ -58,6 +67,11 @@ static int read_leaf(const char *command, struct tl_rank_leaves *l, const char *
     leaf->has_program = code == 0;
     if (code != 0 && code != TL_ENOENT)
         return tl__cmd_fail(command, "%s", err.msg);
+    code = tl__dispatch_identity_read(path, &leaf->identity, &err);
+    leaf->has_identity = code == 0;
+    if (code != 0 && code != TL_ENOENT)
+        return tl__cmd_fail(command, "%s", err.msg);
+    leaf->seat = l->folders;
     if (leaf->has_program && leaf->program.ranks > l->ranks)
         l->ranks = leaf->program.ranks;
     return 0;
@@ -84,6 +98,7 @@ static int read_rank(const char *command, struct tl_rank_leaves *l, const char *
     }
     if (d != NULL)
         (void)closedir(d);
+    l->folders++;
     return code;
 }
 
@@ -93,14 +108,40 @@ static int by_number(const void *a, const void *b)
 
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
-    return x->dispatch < y->dispatch ? -1 : x->dispatch > y->dispatch;
+    return strverscmp(x->path, y->path);
+}
+
+/* Ranks of `dir`, and of the nodes and networks in it. */
+static int read_folder(const char *command, struct tl_rank_leaves *l, const char *dir, unsigned depth)
+{
+    const struct dirent *entry;
+    DIR *d = opendir(dir);
+    int code = 0;
+
+    while (d != NULL && code == 0 && (entry = readdir(d)) != NULL) {
+        char path[PATH_BYTES];
+        uint32_t rank;
+        bool is_rank = numbered(entry->d_name, "rank", &rank);
+        struct stat st;
+
+        if ((!is_rank && (depth == FOLDER_DEPTH || !is_folder(entry->d_name))) ||
+            (size_t)snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) >= sizeof(path))
+            continue;
+        if (is_rank) {
+            code = read_rank(command, l, path, rank);
+            l->nodes = l->nodes || depth > 0;
+        } else if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) { /* not through links: no cycles */
+            code = read_folder(command, l, path, depth + 1);
+        }
+    }
+    if (d != NULL)
+        (void)closedir(d);
+    return code;
 }
 
 int tl__rank_leaves(const char *command, const char *root, struct tl_rank_leaves *l)
 {
-    const struct dirent *entry;
-    int code = 0;
-    DIR *d;
+    int code;
 
     memset(l, 0, sizeof(*l));
     l->root = strdup(root);
@@ -108,20 +149,34 @@ int tl__rank_leaves(const char *command, const char *root, struct tl_rank_leaves
         return tl__cmd_fail(command, "out of memory");
     for (size_t n = strlen(l->root); n > 1 && l->root[n - 1] == '/'; n--)
         l->root[n - 1] = '\0';
-    d = opendir(root);
-    while (d != NULL && code == 0 && (entry = readdir(d)) != NULL) {
-        char path[PATH_BYTES];
-        uint32_t rank;
-
-        if (numbered(entry->d_name, "rank", &rank) &&
-            (size_t)snprintf(path, sizeof(path), "%s/%s", l->root, entry->d_name) < sizeof(path))
-            code = read_rank(command, l, path, rank);
-    }
-    if (d != NULL)
-        (void)closedir(d);
+    code = read_folder(command, l, l->root, 0);
     if (l->count > 0)
         qsort(l->list, l->count, sizeof(*l->list), by_number);
+    if (l->folders > l->ranks) /* numbers that stand in several nodes */
+        l->ranks = l->folders;
     return code;
+}
+
+/* Bytes of the path up to its rank's name, without the dispatch. */
+static int rank_bytes(const struct tl_rank_leaf *leaf)
+{
+    const char *slash = strrchr(leaf->path, '/');
+
+    return slash != NULL ? (int)(slash - leaf->path) : 0;
+}
+
+void tl__rank_leaf_dir(const struct tl_rank_leaf *leaf, char *to, size_t size)
+{
+    (void)snprintf(to, size, "%.*s", rank_bytes(leaf), leaf->path);
+}
+
+void tl__rank_leaf_name(const struct tl_rank_leaves *l, const struct tl_rank_leaf *leaf, char *to, size_t size)
+{
+    size_t root = strlen(l->root);
+
+    while (leaf->path[root] == '/')
+        root++;
+    (void)snprintf(to, size, "%.*s", rank_bytes(leaf) - (int)root, leaf->path + root);
 }
 
 void tl__rank_leaves_fini(struct tl_rank_leaves *l)
@@ -131,6 +186,23 @@ void tl__rank_leaves_fini(struct tl_rank_leaves *l)
     free(l->list);
     free(l->root);
     memset(l, 0, sizeof(*l));
+}
+
+/* Of `path` up to `bytes`, what stands above node<N> and network<M> at its end. */
+static size_t above_folders(const char *path, size_t bytes)
+{
+    for (unsigned i = 0; i < FOLDER_DEPTH && bytes > 0; i++) {
+        size_t from = bytes;
+        char name[32];
+
+        while (from > 0 && path[from - 1] != '/')
+            from--;
+        if ((size_t)snprintf(name, sizeof(name), "%.*s", (int)(bytes - from), path + from) >= sizeof(name) ||
+            !is_folder(name))
+            break;
+        bytes = from > 0 ? from - 1 : 0;
+    }
+    return bytes;
 }
 
 bool tl__rank_leaf_of(const char *path, uint32_t *ret_rank, uint32_t *ret_dispatch, size_t *ret_root_bytes)
@@ -153,7 +225,7 @@ bool tl__rank_leaf_of(const char *path, uint32_t *ret_rank, uint32_t *ret_dispat
     }
     if (last == NULL)
         return false;
-    *ret_root_bytes = last > path ? (size_t)(last - path) - 1 : 0;
+    *ret_root_bytes = above_folders(path, last > path ? (size_t)(last - path) - 1 : 0);
     return true;
 }
 

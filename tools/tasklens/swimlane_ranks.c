@@ -50,9 +50,12 @@ static int check_whole(const struct merge *m)
 
     for (uint32_t r = 0; r < l->ranks; r++) {
         char dir[24];
+        size_t i = 0;
 
         (void)snprintf(dir, sizeof(dir), "rank%" PRIu32, r);
-        if (!is_there(l->root, dir))
+        while (i < l->count && l->list[i].rank != r)
+            i++;
+        if (l->folders < l->ranks && i == l->count && !is_there(l->root, dir))
             return tl__cmd_fail(m->command,
                                 "rank %" PRIu32 " of %" PRIu32 " is missing: no %s/%s; bring its directory here, or "
                                 "name one dispatch to see it alone: tasklens %s %s",
@@ -83,14 +86,14 @@ static int check_whole(const struct merge *m)
 /* ---- where each stands ---- */
 
 /* 0 with or without a clock.json; an exit code if it cannot be read. */
-static int read_clock(const struct merge *m, uint32_t rank, struct tl_rank_clock *room,
+static int read_clock(const struct merge *m, const struct tl_rank_leaf *leaf, struct tl_rank_clock *room,
                       const struct tl_rank_clock **ret_clock)
 {
     char dir[PATH_BYTES];
     struct tl_error err;
     int code;
 
-    (void)snprintf(dir, sizeof(dir), "%s/rank%" PRIu32, m->leaves->root, rank);
+    tl__rank_leaf_dir(leaf, dir, sizeof(dir));
     code = tl__rank_clock_read(dir, room, &err);
     *ret_clock = code == 0 ? room : NULL;
     return code == 0 || code == TL_ENOENT ? 0 : tl__cmd_fail(m->command, "%s", err.msg);
@@ -98,23 +101,34 @@ static int read_clock(const struct merge *m, uint32_t rank, struct tl_rank_clock
 
 static bool alone(const struct merge *m)
 {
-    const struct tl_rank_leaves *l = m->leaves;
+    return m->leaves->folders <= 1;
+}
 
-    return l->count == 0 || l->list[0].rank == l->list[l->count - 1].rank;
+/* Some recording of the rank of that number, or of `leaf` itself. */
+static const struct tl_rank_leaf *leaf_of(const struct merge *m, uint32_t rank, const struct tl_rank_leaf *leaf)
+{
+    for (size_t i = 0; i < m->leaves->count; i++)
+        if (m->leaves->list[i].rank == rank)
+            return &m->leaves->list[i];
+    return leaf;
 }
 
 static int place(struct merge *m, size_t i, const struct tl_swimlane *lane, struct tl_swim_clock *clock)
 {
     const struct tl_rank_clock *rank_clock, *reference = NULL;
     struct tl_rank_clock own, other;
-    int code = read_clock(m, m->leaves->list[i].rank, &own, &rank_clock);
+    const struct tl_rank_leaf *leaf = &m->leaves->list[i];
+    int code = read_clock(m, leaf, &own, &rank_clock);
 
     if (code == 0 && rank_clock != NULL && rank_clock->reference_rank != rank_clock->rank)
-        code = read_clock(m, rank_clock->reference_rank, &other, &reference);
+        code = read_clock(m, leaf_of(m, rank_clock->reference_rank, leaf), &other, &reference);
     if (code != 0)
         return code;
-    m->places[i].rank = m->leaves->list[i].rank;
-    m->places[i].dispatch = m->leaves->list[i].dispatch;
+    m->places[i].rank = leaf->rank;
+    m->places[i].seat = leaf->seat;
+    m->places[i].dispatch = leaf->dispatch;
+    if (m->leaves->nodes)
+        tl__rank_leaf_name(m->leaves, leaf, m->places[i].name, sizeof(m->places[i].name));
     tl__rank_place(lane, clock, rank_clock, reference, alone(m), &m->places[i]);
     return 0;
 }
@@ -159,18 +173,20 @@ static int put_leaf(struct merge *m, struct tl_json *json, size_t i)
 {
     const struct tl_rank_leaf *leaf = &m->leaves->list[i];
     struct tl_swim_trace_opts opts = {.overhead = m->opts->overhead, .part = (uint32_t)i};
-    int64_t offset_ps = m->places[i].offset_ps;
+    const struct tl_rank_place placed = m->places[i]; /* among all, which place() does not see */
     struct tl_swim_scheds scheds = {0};
     struct tl_swim_opened o;
     struct tl_swim_drawn drawn;
-    char prefix[60];
+    char prefix[100], name[60];
     int code = tl__swim_open(m->command, leaf->path, false, NULL, &o);
 
     if (code == 0)
         code = place(m, i, &o.lane, &o.join.clock); /* once more, for its rate */
-    m->places[i].offset_ps = opts.offset_ps = offset_ps;
-    (void)snprintf(prefix, sizeof(prefix), "rank%" PRIu32 "/d%" PRIu32 "%s ", leaf->rank, leaf->dispatch,
-                   m->places[i].known ? "" : " (own clock)");
+    m->places[i] = placed;
+    opts.offset_ps = placed.offset_ps;
+    tl__rank_leaf_name(m->leaves, leaf, name, sizeof(name));
+    (void)snprintf(prefix, sizeof(prefix), "%s/d%" PRIu32 "%s ", name, leaf->dispatch,
+                   placed.known ? "" : " (own clock)");
     opts.prefix = prefix;
     if (code == 0 &&
         (tl__swim_scheds(&o.join, &scheds) != 0 || tl__swim_trace_events(json, &scheds, &opts, &drawn) != 0))
@@ -191,6 +207,28 @@ static void put_ns(struct tl_json *j, const char *key, int64_t ps)
     tl__json_i64(j, (ps + (ps < 0 ? -500 : 500)) / 1000);
 }
 
+/* Below the root. */
+static const char *path_of(const struct merge *m, size_t i)
+{
+    const char *path = m->leaves->list[i].path + strlen(m->leaves->root);
+
+    return path + strspn(path, "/");
+}
+
+static void put_identity(struct tl_json *j, const struct tl_rank_leaf *leaf)
+{
+    if (!leaf->has_identity)
+        return;
+    tl__json_key(j, "run_id");
+    tl__json_string(j, leaf->identity.run_id);
+    tl__json_key(j, "task_slot");
+    tl__json_u64(j, leaf->identity.task_slot);
+    tl__json_key(j, "group_index");
+    tl__json_u64(j, leaf->identity.group_index);
+    tl__json_key(j, "group_size");
+    tl__json_u64(j, leaf->identity.group_size);
+}
+
 /* Where the ranks stand, for the trace's metadata and for --json. */
 static void put_places(struct tl_json *j, const struct merge *m)
 {
@@ -204,6 +242,9 @@ static void put_places(struct tl_json *j, const struct merge *m)
         tl__json_u64(j, p->rank);
         tl__json_key(j, "dispatch");
         tl__json_u64(j, p->dispatch);
+        tl__json_key(j, "path");
+        tl__json_string(j, path_of(m, i));
+        put_identity(j, &m->leaves->list[i]);
         tl__json_key(j, "program");
         tl__json_string(j, m->leaves->list[i].program.program);
         tl__json_key(j, "tasks");
@@ -230,13 +271,19 @@ static void put_places(struct tl_json *j, const struct merge *m)
     tl__json_array_end(j);
 }
 
+/* As the one before it in the list. */
+static bool same_rank(const struct merge *m, size_t i)
+{
+    return i > 0 && m->places[i].rank == m->places[i - 1].rank && m->places[i].seat == m->places[i - 1].seat;
+}
+
 /* The first dispatch of each rank against that of the first rank; calls with each line. */
 static void each_order(const struct merge *m, void (*line)(void *ctx, const char *text), void *ctx)
 {
     for (size_t i = 1; i < m->leaves->count; i++) {
         char text[TL_RANK_ORDER_BYTES];
 
-        if (m->places[i].rank == m->places[i - 1].rank)
+        if (same_rank(m, i))
             continue;
         tl__rank_order_text(&m->places[0], &m->places[i], text);
         line(ctx, text);
@@ -297,12 +344,50 @@ static int write_trace(struct merge *m)
 
 /* ---- the summary ---- */
 
+/* "3", or where it stands among nodes. */
+static const char *rank_text(const struct merge *m, size_t i, char room[24])
+{
+    if (m->places[i].name[0] != '\0')
+        return m->places[i].name;
+    (void)snprintf(room, 24, "%" PRIu32, m->places[i].rank);
+    return room;
+}
+
+static bool one_group(const struct tl_rank_leaf *a, const struct tl_rank_leaf *b)
+{
+    return a->has_identity && b->has_identity && a->identity.task_slot == b->identity.task_slot &&
+           strcmp(a->identity.run_id, b->identity.run_id) == 0;
+}
+
+/* Dispatches that belong together, by dispatch_identity.json, where not all of them are here. */
+static void put_groups(struct tl_page *page, const struct merge *m)
+{
+    const struct tl_rank_leaves *l = m->leaves;
+
+    for (size_t i = 0; i < l->count; i++) {
+        uint32_t here = 0;
+        size_t first = l->count;
+
+        for (size_t k = 0; k < l->count; k++) {
+            if (!one_group(&l->list[i], &l->list[k]))
+                continue;
+            first = k < first ? k : first;
+            here++;
+        }
+        if (first == i && here != l->list[i].identity.group_size && l->list[i].identity.group_size != 0)
+            tl__put_format(
+                page, "note      run %s, task slot %" PRIu64 ": %" PRIu32 " of its %" PRIu32 " members are here\n",
+                l->list[i].identity.run_id, l->list[i].identity.task_slot, here, l->list[i].identity.group_size);
+    }
+}
+
 static void put_row(void *ctx, uint64_t i, struct tl_row *row)
 {
     const struct merge *m = ctx;
     const struct tl_rank_place *p = &m->places[i];
+    char rank[24];
 
-    tl__put_u64(&row->text, p->rank);
+    tl__put_str(&row->text, rank_text(m, (size_t)i, rank));
     tl__cell_end(row);
     tl__put_u64(&row->text, p->dispatch);
     tl__cell_end(row);
@@ -334,6 +419,7 @@ static void put_summary(struct tl_page *page, const struct merge *m)
         {"rank", true, false},   {"dispatch", true, false}, {"program", false, false}, {"tasks", true, false},
         {"begins", true, false}, {"wall", true, false},     {"+-", true, false},       {"clock", false, false}};
     const struct tl_swim_drawn *d = &m->drawn;
+    char rank[24];
 
     tl__put_format(page, "recording %s: %" PRIu32 " rank%s, %zu dispatch%s\n", m->leaves->root, m->leaves->ranks,
                    m->leaves->ranks == 1 ? "" : "s", m->leaves->count, m->leaves->count == 1 ? "" : "es");
@@ -341,12 +427,13 @@ static void put_summary(struct tl_page *page, const struct merge *m)
                         (void *)(uintptr_t)m);
     each_order(m, order_to_page, page);
     for (size_t i = 0; i < m->leaves->count; i++)
-        if (!m->places[i].known && (i == 0 || m->places[i].rank != m->places[i - 1].rank))
+        if (!m->places[i].known && (!same_rank(m, i) || m->places[i - 1].known)) {
             tl__put_format(page,
-                           "note      rank %" PRIu32
-                           " has an axis of its own, which begins at 0 and says nothing of the "
+                           "note      %s%s has an axis of its own, which begins at 0 and says nothing of the "
                            "others': %s\n",
-                           m->places[i].rank, m->places[i].why);
+                           m->places[i].name[0] != '\0' ? "" : "rank ", rank_text(m, i, rank), m->places[i].why);
+        }
+    put_groups(page, m);
     tl__put_format(page,
                    "merged    %" PRIu64 " slices in the Worker Views, %" PRIu64 " in the Scheduler Views, %" PRIu64
                    " scheduler phases, %" PRIu64 " submits\n",
