@@ -189,7 +189,8 @@ int tl__path_advise(const struct tl_path_run *run, const char *dir, struct tl_pa
     memset(ret_advice, 0, sizeof(*ret_advice));
     if (r < 0)
         return r;
-    while (run->observed.count > 0 && ret_advice->count < TL_PATH_ADVICE_MAX) {
+    while (run->observed.count > 0 && tl__swim_time_broken(run->join) == NULL &&
+           ret_advice->count < TL_PATH_ADVICE_MAX) {
         unsigned kind = next_kind(&a, said);
         struct tl_page *page = &ret_advice->text[ret_advice->count];
 

@@ -13,7 +13,7 @@ struct note {
     const char *text; /* behind count and noun, of one or of many */
 };
 
-#define NOTES 11u
+#define NOTES 12u
 
 static void collect(const struct tl_path_run *run, struct note *notes)
 {
@@ -32,6 +32,8 @@ static void collect(const struct tl_path_run *run, struct note *notes)
          "without dispatch time: the wait before counts as dispatch wait"},
         {c->unfinished, "slice", "without_finish", "that no scheduler saw finish"},
         {c->backward, "record", "ends_before_start", "with an end before the start: taken as of no length"},
+        {run->join->lane->falls, "record", "far_before_the_one_before",
+         "far before what came before it on its core or in its loop"},
         {run->edges_unlisted, "edge", "edges_with_unlisted_tasks",
          "from or to a task that deps.json does not list: left out"},
         {g->early_edges, "edge", "edges_that_did_not_wait",

@@ -110,6 +110,9 @@ int tl__path_text(struct tl_page *out, const struct tl_path_run *run, const char
     tl__put_str(out, ", ");
     tl__put_count(out, g->n_slices, "slice");
     tl__put_str(out, "\n");
+    if (tl__swim_time_broken(run->join) != NULL)
+        tl__put_format(out, "%s: what follows is not to be trusted, and nothing is advised\n",
+                       tl__swim_time_broken(run->join));
     put_static(out, run);
     tl__put_str(out, "observed path: ");
     tl__put_count(out, run->observed.count, "step");

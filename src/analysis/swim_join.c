@@ -243,6 +243,14 @@ int tl__swim_join(const struct tl_swimlane *lane, const struct tl_deps *deps, co
     return 0;
 }
 
+const char *tl__swim_time_broken(const struct tl_swim_join *join)
+{
+    if (join->lane->falls > 0)
+        return "time is broken: rows stand far before what came before them on their core or in their loop, as where a "
+               "counter began again at 0";
+    return join->counts.backward > 0 ? "time is broken: rows end before they start" : NULL;
+}
+
 void tl__swim_join_fini(struct tl_swim_join *join)
 {
     tl__free(join->slices);

@@ -106,6 +106,10 @@ int tl__swim_join(const struct tl_swimlane *lane, const struct tl_deps *deps, co
                   struct tl_swim_join *ret_join, struct tl_error *reterr);
 void tl__swim_join_fini(struct tl_swim_join *join);
 
+/* Whether the recording's times contradict themselves: what follows from them means nothing. Why, or NULL: they do not.
+ */
+const char *tl__swim_time_broken(const struct tl_swim_join *join);
+
 /* Position in `tasks`, or TL_SWIM_NONE. */
 uint32_t tl__swim_find_in(const struct tl_swim_join *join, uint32_t run_epoch, uint64_t task_id);
 /* The same of the first execution that has the task. */

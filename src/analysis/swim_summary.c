@@ -116,6 +116,12 @@ static void notes_rows(struct notes *n, const struct tl_swim_join *join)
     if (c->backward > 0)
         note(n, "%" PRIu64 " row%s before %s: drawn without length, at the start", c->backward,
              c->backward == 1 ? " ends" : "s end", c->backward == 1 ? "its start" : "their start");
+    if (join->lane->falls > 0)
+        note(n, "%" PRIu64 " row%s far before what came before on the core or in the loop: time is broken there",
+             join->lane->falls, join->lane->falls == 1 ? " stands" : "s stand");
+    if (join->lane->wrapped)
+        note(n, "the device's counter has 32 bits and began again at 0 in this recording: what is behind that is drawn "
+                "2^32 cycles later");
     if (c->tasks_reused > 0)
         note(n, "%" PRIu64 " task id%s used again: arrows join the earliest slices", c->tasks_reused,
              c->tasks_reused == 1 ? " was" : "s were");

@@ -164,6 +164,8 @@ struct tl_swimlane {
     struct tl_swim_kind_name *other_names; /* what the file calls them; a name that is longer is cut */
     uint64_t n_other_names;
     uint64_t backward;   /* rows that end before they start (finish 0 excepted): kept as they are */
+    uint64_t falls;      /* rows far before what came before them on their core or in their loop: kept as they are */
+    bool wrapped;        /* the device's counter has 32 bits and began again at 0: what is behind that is 2^32 later */
     uint64_t duplicates; /* rows whose (run_epoch, core_id, reg_task_id) an earlier row of the same table has: kept */
 };
 

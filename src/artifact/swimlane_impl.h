@@ -72,4 +72,10 @@ int tl__swimlane_take_metadata(struct tl_tape *t, struct tl_swimlane *s);
 /* Sets s->duplicates. 0 or TL_ENOMEM. */
 int tl__swimlane_count_duplicates(struct tl_swimlane *s);
 
+/* ---- swimlane_wrap.c ---- */
+
+/* Sets s->falls, and s->wrapped where one new beginning of a 32-bit counter explains all contradictions: the stamps are
+ * mended then. 0 or TL_ENOMEM. */
+int tl__swimlane_unwrap(struct tl_swimlane *s);
+
 #endif

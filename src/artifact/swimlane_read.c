@@ -462,7 +462,9 @@ static int read_swimlane(const char *name, const void *text, size_t bytes, struc
         return code;
     }
     hand_out(&r, &s);
-    code = tl__swimlane_count_duplicates(&s);
+    code = tl__swimlane_unwrap(&s);
+    if (code == 0)
+        code = tl__swimlane_count_duplicates(&s);
     if (code == 0 && s.unknown_kinds > 0)
         code = tl__swimlane_place_others(s.phases, s.n_phases);
     if (code != 0) {
