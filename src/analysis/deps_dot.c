@@ -24,9 +24,9 @@ static void put_node(struct tl_page *out, const struct tl_deps_subject *s, uint3
     scratch->used = 0;
     tl__put_kernels(scratch, s->names, s->deps->tasks[task].kernel_ids);
     tl__put_str(out, "  \"");
-    tl__put_task(out, s->deps->tasks[task].task_id);
+    tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[task].task_id);
     tl__put_str(out, "\" [label=\"");
-    tl__put_task(out, s->deps->tasks[task].task_id);
+    tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[task].task_id);
     tl__put_str(out, "\\n");
     tl__put_safe(out, TL_SAFE_DOT, scratch->data, scratch->used);
     tl__put_format(out, "\", color=\"%s\"];\n", colours[kind % (sizeof(colours) / sizeof(colours[0]))]);
@@ -47,9 +47,9 @@ static void put_pair(struct tl_page *out, const struct tl_deps_subject *s, const
     for (uint32_t i = 1; i < pair->count; i++)
         mixed |= s->deps->edges[part->edges[pair->first + i]].source != source;
     tl__put_str(out, "  \"");
-    tl__put_task(out, s->deps->tasks[part->tasks[pair->pred]].task_id);
+    tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[part->tasks[pair->pred]].task_id);
     tl__put_str(out, "\" -> \"");
-    tl__put_task(out, s->deps->tasks[part->tasks[pair->succ]].task_id);
+    tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[part->tasks[pair->succ]].task_id);
     tl__put_format(out, "\" [%s", mixed ? "style=bold, color=\"#b8860b\"" : styles[source % 3]);
     if (pair->count > 1)
         tl__put_format(out, ", label=\"%" PRIu32 "\"", pair->count);
@@ -96,7 +96,7 @@ double tl__deps_box_width(const struct tl_deps_subject *s, uint32_t task, struct
     size_t first, second;
 
     scratch->used = 0;
-    tl__put_task(scratch, s->deps->tasks[task].task_id);
+    tl__put_task(scratch, tl__task_layout_of(s->deps->runtime), s->deps->tasks[task].task_id);
     first = scratch->used;
     scratch->used = 0;
     tl__put_kernels(scratch, s->names, s->deps->tasks[task].kernel_ids);

@@ -96,7 +96,7 @@ static void json_task(struct tl_json *json, struct html *h, uint32_t place)
     const struct tl_deps_box *box = &h->layout->boxes[place];
 
     tl__json_array_begin(json, TL_JSON_LINE);
-    tl__put_task(&h->scratch, task->task_id);
+    tl__put_task(&h->scratch, tl__task_layout_of(h->s->deps->runtime), task->task_id);
     tl__json_string_bytes(json, h->scratch.data, h->scratch.used);
     h->scratch.used = 0;
     tl__json_u64(json, h->kinds.of_task[position]);

@@ -27,7 +27,7 @@ void tl__deps_json_kernels(struct tl_json *json, const struct tl_deps_subject *s
 
 void tl__deps_json_task(struct tl_json *json, const struct tl_deps_subject *s, uint32_t task)
 {
-    tl__json_task(json, "task", s->deps->tasks[task].task_id);
+    tl__json_task(json, "task", tl__task_layout_of(s->deps->runtime), s->deps->tasks[task].task_id);
     tl__deps_json_kernels(json, s, s->deps->tasks[task].kernel_ids);
 }
 
@@ -89,8 +89,8 @@ static void json_flags(struct tl_json *json, uint8_t flags)
 
 static void json_edge_members(struct tl_json *json, const struct tl_deps_subject *s, const struct tl_deps_edge *edge)
 {
-    tl__json_task(json, "pred", edge->pred);
-    tl__json_task(json, "succ", edge->succ);
+    tl__json_task(json, "pred", tl__task_layout_of(s->deps->runtime), edge->pred);
+    tl__json_task(json, "succ", tl__task_layout_of(s->deps->runtime), edge->succ);
     tl__json_key(json, "arg");
     tl__json_i64(json, edge->arg);
     tl__json_key(json, "source");
@@ -294,8 +294,8 @@ int tl__deps_path_json(struct tl_json *json, const struct tl_deps_subject *s, ui
         return code;
     tl__json_object_begin(json, TL_JSON_BLOCK);
     tl__json_head(json, "deps", "path", s->dir);
-    tl__json_task(json, "from", s->deps->tasks[from].task_id);
-    tl__json_task(json, "to", s->deps->tasks[to].task_id);
+    tl__json_task(json, "from", tl__task_layout_of(s->deps->runtime), s->deps->tasks[from].task_id);
+    tl__json_task(json, "to", tl__task_layout_of(s->deps->runtime), s->deps->tasks[to].task_id);
     tl__json_key(json, "found");
     tl__json_bool(json, path.found);
     tl__json_key(json, "edges");

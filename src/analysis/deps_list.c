@@ -77,7 +77,7 @@ static void list_row(void *ctx, uint64_t number, struct tl_row *row)
     const struct tl_deps_list_row *r = &rows->list->rows[number];
     const struct tl_deps_task *task = &rows->s->deps->tasks[r->task];
 
-    tl__put_task(&row->text, task->task_id);
+    tl__put_task(&row->text, tl__task_layout_of(rows->s->deps->runtime), task->task_id);
     tl__cell_end(row);
     tl__put_kernels(&row->text, rows->s->names, task->kernel_ids);
     tl__cell_end(row);

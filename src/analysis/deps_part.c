@@ -96,7 +96,7 @@ static int put_title(const struct tl_deps_subject *s, const struct tl_deps_part_
     tl__put_count(&page, part->n_tasks, "task");
     if (of->task != TL_DEPS_NONE) {
         tl__put_str(&page, " around ");
-        tl__put_task(&page, s->deps->tasks[of->task].task_id);
+        tl__put_task(&page, tl__task_layout_of(s->deps->runtime), s->deps->tasks[of->task].task_id);
         tl__put_format(&page, ", %u up and %u down", of->up, of->down);
     }
     if (of->filter->by_kernel) {

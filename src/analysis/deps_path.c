@@ -54,7 +54,7 @@ static void path_row(void *ctx, uint64_t number, struct tl_row *row)
 
     tl__put_u64(&row->text, number);
     tl__cell_end(row);
-    tl__put_task(&row->text, d->tasks[task].task_id);
+    tl__put_task(&row->text, tl__task_layout_of(rows->s->deps->runtime), d->tasks[task].task_id);
     tl__cell_end(row);
     tl__put_kernels(&row->text, rows->s->names, d->tasks[task].kernel_ids);
     tl__cell_end(row);
@@ -68,9 +68,9 @@ static void path_row(void *ctx, uint64_t number, struct tl_row *row)
 
 static void put_both(struct tl_page *out, const struct tl_deps_subject *s, uint32_t from, uint32_t to)
 {
-    tl__put_task(out, s->deps->tasks[from].task_id);
+    tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[from].task_id);
     tl__put_str(out, " to ");
-    tl__put_task(out, s->deps->tasks[to].task_id);
+    tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[to].task_id);
 }
 
 /* No way there: perhaps it was asked the wrong way round. */

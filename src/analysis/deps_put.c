@@ -146,9 +146,9 @@ void tl__put_deps_cycle(struct tl_page *out, const struct tl_deps_subject *s)
             i = g->cycle_tasks - ends;
             tl__put_format(out, "(%" PRIu32 " more) -> ", g->cycle_tasks - 2 * ends);
         }
-        tl__put_task(out, s->deps->tasks[g->cycle[i]].task_id);
+        tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[g->cycle[i]].task_id);
         tl__put_str(out, " -> ");
     }
     if (g->cycle_tasks > 0)
-        tl__put_task(out, s->deps->tasks[g->cycle[0]].task_id);
+        tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[g->cycle[0]].task_id);
 }

@@ -55,7 +55,7 @@ static void put_ends(struct tl_page *out, const struct tl_deps_subject *s, const
     tl__put_str(out, what);
     for (uint32_t i = 0; i < count && i < TL_DEPS_TOP; i++) {
         tl__put_str(out, i == 0 ? ": " : " ");
-        tl__put_task(out, s->deps->tasks[ends[i]].task_id);
+        tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[ends[i]].task_id);
     }
     tl__put_str(out, count > TL_DEPS_TOP ? " ...\n" : "\n");
 }
@@ -134,7 +134,7 @@ static void top_row(void *ctx, uint64_t number, struct tl_row *row)
     const struct top_rows *rows = ctx;
     uint32_t task = rows->tasks[number];
 
-    tl__put_task(&row->text, rows->s->deps->tasks[task].task_id);
+    tl__put_task(&row->text, tl__task_layout_of(rows->s->deps->runtime), rows->s->deps->tasks[task].task_id);
     tl__cell_end(row);
     tl__put_kernels(&row->text, rows->s->names, rows->s->deps->tasks[task].kernel_ids);
     tl__cell_end(row);
@@ -171,7 +171,7 @@ static void put_next(struct tl_page *out, const struct tl_deps_subject *s, const
         return;
     }
     tl__put_format(out, "\nnext  tasklens deps %s -t ", s->dir);
-    tl__put_task(out, s->deps->tasks[task].task_id);
+    tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[task].task_id);
     tl__put_format(out,
                    "   what feeds it, and what it feeds\n"
                    "      tasklens deps %s --format html   a page to look at\n",

@@ -39,7 +39,7 @@ static void put_head(struct tl_page *out, const struct tl_deps_subject *s, uint3
 {
     const struct tl_deps_task *t = &s->deps->tasks[task];
 
-    tl__put_task(out, t->task_id);
+    tl__put_task(out, tl__task_layout_of(s->deps->runtime), t->task_id);
     tl__put_str(out, ": ");
     tl__put_kernels(out, s->names, t->kernel_ids);
     if (s->graph->level[task] != TL_DEPS_NONE)
@@ -78,7 +78,7 @@ static void edge_row(void *ctx, uint64_t number, struct tl_row *row)
     const struct tl_deps_edge *edge = rows->list->edges[number];
     uint32_t other = rows->list->other[number];
 
-    tl__put_task(&row->text, rows->in ? edge->pred : edge->succ);
+    tl__put_task(&row->text, tl__task_layout_of(rows->s->deps->runtime), rows->in ? edge->pred : edge->succ);
     tl__cell_end(row);
     if (other != TL_DEPS_NONE)
         tl__put_kernels(&row->text, rows->s->names, rows->s->deps->tasks[other].kernel_ids);
@@ -174,7 +174,7 @@ int tl__deps_task_text(struct tl_page *out, const struct tl_deps_subject *s, uin
     if (code == 0)
         code = put_side(out, s, task, false, filter);
     tl__put_format(out, "\nnext  tasklens deps %s -t ", s->dir);
-    tl__put_task(out, s->deps->tasks[task].task_id);
+    tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[task].task_id);
     tl__put_str(out, " --up 3 --down 3   what feeds it and what it feeds, over three edges\n");
     return code != 0 ? code : out->error;
 }

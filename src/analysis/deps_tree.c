@@ -114,7 +114,7 @@ static void put_also(struct tl_page *out, const struct tree *t, uint32_t entry)
         if (named++ >= MAX_ALSO)
             continue;
         tl__put_str(out, named > 1 ? " " : t->up ? "   also feeds " : "   also fed by ");
-        tl__put_task(out, t->s->deps->tasks[far].task_id);
+        tl__put_task(out, tl__task_layout_of(t->s->deps->runtime), t->s->deps->tasks[far].task_id);
     }
     if (named > MAX_ALSO)
         tl__put_str(out, " ...");
@@ -126,7 +126,7 @@ static void put_line(struct tl_page *out, const struct tree *t, uint32_t entry)
 
     tl__put_format(out, "%4" PRIu32 "  ", distance);
     tl__put_fill(out, ' ', 2 * ((distance < MAX_INDENT ? distance : MAX_INDENT) - 1));
-    tl__put_task(out, t->s->deps->tasks[task].task_id);
+    tl__put_task(out, tl__task_layout_of(t->s->deps->runtime), t->s->deps->tasks[task].task_id);
     tl__put_str(out, "  ");
     tl__put_kernels(out, t->s->names, t->s->deps->tasks[task].kernel_ids);
     tl__put_str(out, "   ");
@@ -179,7 +179,7 @@ int tl__deps_tree_text(struct tl_page *out, const struct tl_deps_subject *s, uin
 {
     int code = 0;
 
-    tl__put_task(out, s->deps->tasks[task].task_id);
+    tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[task].task_id);
     tl__put_str(out, "  ");
     tl__put_kernels(out, s->names, s->deps->tasks[task].kernel_ids);
     tl__put_str(out, "   (number of edges away, task, kernels, the edge)\n");

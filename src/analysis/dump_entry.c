@@ -21,7 +21,8 @@ struct entry {
     const struct tl_recording *recording;
     const struct tl_dump_record *r;
     uint64_t index;
-    const char *mark; /* in front of each line of the head */
+    enum tl_task_layout layout; /* of the task's name */
+    const char *mark;           /* in front of each line of the head */
 };
 
 static void key(const struct entry *e, const char *name)
@@ -47,7 +48,7 @@ static void put_identity(const struct entry *e)
 
     line(e, "index", "%" PRIu64 " of %" PRIu64, e->index, tl_recording_count(e->recording));
     key(e, "task");
-    tl__put_task(e->out, r->task_id);
+    tl__put_task(e->out, e->layout, r->task_id);
     tl__put(e->out, "\n", 1);
     key(e, "func_id");
     tl__put_funcs(e->out, r);
@@ -210,19 +211,27 @@ static int put_entry(struct entry *e, bool file, struct tl_error *reterr)
 }
 
 int tl__dump_entry_text(struct tl_page *out, const struct tl_recording *recording, uint64_t index,
-                        struct tl_error *reterr)
+                        enum tl_task_layout layout, struct tl_error *reterr)
 {
-    struct entry e = {
-        .out = out, .recording = recording, .r = tl_recording_at(recording, index), .index = index, .mark = ""};
+    struct entry e = {.out = out,
+                      .recording = recording,
+                      .r = tl_recording_at(recording, index),
+                      .index = index,
+                      .layout = layout,
+                      .mark = ""};
 
     return e.r != NULL ? put_entry(&e, false, reterr) : TL_ERANGE;
 }
 
 int tl__dump_entry_file(struct tl_page *out, const struct tl_recording *recording, uint64_t index,
-                        struct tl_error *reterr)
+                        enum tl_task_layout layout, struct tl_error *reterr)
 {
-    struct entry e = {
-        .out = out, .recording = recording, .r = tl_recording_at(recording, index), .index = index, .mark = "# "};
+    struct entry e = {.out = out,
+                      .recording = recording,
+                      .r = tl_recording_at(recording, index),
+                      .index = index,
+                      .layout = layout,
+                      .mark = "# "};
 
     return e.r != NULL ? put_entry(&e, true, reterr) : TL_ERANGE;
 }

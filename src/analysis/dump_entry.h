@@ -9,6 +9,7 @@
 #include <tasklens/recording.h>
 
 #include "analysis/page.h"
+#include "base/task_id.h"
 
 /* What is on the screen in full; beyond it, edges. */
 #define TL_DUMP_WHOLE_ELEMENTS 1000u
@@ -16,9 +17,9 @@
 /* 0, or the code of what could not be read (*reterr, which must not be NULL; what is known without it has been written)
  * or written (the page's). */
 int tl__dump_entry_text(struct tl_page *out, const struct tl_recording *recording, uint64_t index,
-                        struct tl_error *reterr);
+                        enum tl_task_layout layout, struct tl_error *reterr);
 /* The same with all elements, and with the listing by indices. Lines of the head begin with "# ". */
 int tl__dump_entry_file(struct tl_page *out, const struct tl_recording *recording, uint64_t index,
-                        struct tl_error *reterr);
+                        enum tl_task_layout layout, struct tl_error *reterr);
 
 #endif

@@ -11,12 +11,13 @@ static bool same_place(const struct tl_dump_record *a, const struct tl_dump_reco
     return a != NULL && b != NULL && tl__dump_compare(a, b) == 0;
 }
 
-void tl__dump_file_name(const struct tl_recording *recording, uint64_t index, char *name, size_t bytes)
+void tl__dump_file_name(const struct tl_recording *recording, uint64_t index, enum tl_task_layout layout, char *name,
+                        size_t bytes)
 {
     const struct tl_dump_record *r = tl_recording_at(recording, index);
-    int n =
-        snprintf(name, bytes, "r%" PRIu64 "t%" PRIu64 "_%s_%s_arg%" PRIu32, r->task_id >> 32, r->task_id & UINT32_MAX,
-                 r->stage == TL_STAGE_BEFORE ? "before" : "after", tl_role_name(r->role), r->arg_index);
+    char task[TL_TASK_BYTES];
+    int n = snprintf(name, bytes, "%s_%s_%s_arg%" PRIu32, tl__task_text(task, layout, r->task_id),
+                     r->stage == TL_STAGE_BEFORE ? "before" : "after", tl_role_name(r->role), r->arg_index);
 
     if (n > 0 && (size_t)n < bytes &&
         (same_place(index > 0 ? tl_recording_at(recording, index - 1) : NULL, r) ||

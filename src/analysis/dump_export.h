@@ -5,11 +5,14 @@
 
 #include <tasklens/recording.h>
 
+#include "base/task_id.h"
+
 /*
  * "r2t2560_before_input_arg0": the same in every run that records the argument, so that two exports can be
  * compared; where two records would share it, both have "_i<index>" more. Written to `name`, NUL-terminated.
  */
-void tl__dump_file_name(const struct tl_recording *recording, uint64_t index, char *name, size_t bytes);
+void tl__dump_file_name(const struct tl_recording *recording, uint64_t index, enum tl_task_layout layout, char *name,
+                        size_t bytes);
 
 /* What stands in the .npy. */
 struct tl_dump_npy {

@@ -164,7 +164,7 @@ static void put_row(void *ctx, uint64_t number, struct tl_row *row)
 
     tl__put_u64(page, index);
     tl__cell_end(row);
-    tl__put_task(page, r->task_id);
+    tl__put_task(page, rows->list->layout, r->task_id);
     tl__cell_end(row);
     tl__put_funcs(page, r);
     tl__cell_end(row);

@@ -20,6 +20,7 @@ struct tl_dump_list {
     const struct tl_name_map *names;   /* of the kernels; NULL: none */
     const struct tl_dump_order *order; /* how the pick is ordered; NULL: ring by ring, as asked for */
     const char *sorted_by;             /* "max": by this statistic; NULL: not */
+    enum tl_task_layout layout;        /* of the tasks' names */
 };
 
 /* Two heading lines (level, counts, payload file; losses), then the table. 0, or the code of what could not be read

@@ -50,7 +50,7 @@ static void json_identity(struct tl_json *json, const struct tl_dump_list *list,
 {
     tl__json_key(json, "index");
     tl__json_u64(json, index);
-    tl__json_task(json, "task", r->task_id);
+    tl__json_task(json, "task", list->layout, r->task_id);
     json_kernels(json, list->names, r);
     tl__json_key(json, "role");
     tl__json_string(json, tl_role_name(r->role));

@@ -7,9 +7,9 @@
 #include <tasklens/error.h>
 
 #include "artifact/deps.h"
+#include "artifact/dfx_meta.h"
 #include "artifact/swimlane.h"
 #include "base/env.h"
-#include "base/task_id.h"
 
 /* A task and its place in the order. */
 struct place {
@@ -55,7 +55,6 @@ static int from_deps(const char *path, struct places *ret)
 
     if (code != 0)
         return code;
-    tl__task_layout_of(deps.runtime);
     code = deps.n_tasks > 0 ? allocate(ret, deps.n_tasks) : TL_ENOENT;
     for (uint32_t i = 0; code == 0 && i < deps.n_tasks; i++)
         ret->list[i] = (struct place){deps.tasks[i].task_id, i};
@@ -71,12 +70,47 @@ static int from_submits(const char *path, struct places *ret)
 
     if (code != 0)
         return code;
-    tl__task_layout_of(lane.runtime);
     code = lane.n_orchs > 0 ? allocate(ret, lane.n_orchs) : TL_ENOENT;
     for (uint64_t i = 0; code == 0 && i < lane.n_orchs; i++)
         ret->list[i] = (struct place){lane.orchs[i].task_id, lane.orchs[i].start_cycles};
     tl__swimlane_fini(&lane);
     return code;
+}
+
+/* Of `dir`: whether anything there tells. */
+static bool layout_in(const char *dir, enum tl_task_layout *ret_layout)
+{
+    struct tl_meta *meta = tl__alloc(1, sizeof(*meta));
+    struct tl_swimlane lane = {0};
+    struct tl_deps deps = {0};
+    char path[4400];
+    bool told = meta != NULL && tl__meta_read(dir, meta, NULL) == 0;
+
+    if (told) {
+        *ret_layout = tl__meta_layout(meta);
+    } else if ((size_t)snprintf(path, sizeof(path), "%s/" TL_DEPS_NAME, dir) < sizeof(path) &&
+               tl__deps_read(path, &deps, NULL) == 0) {
+        *ret_layout = tl__task_layout_of(deps.runtime);
+        tl__deps_fini(&deps);
+        told = true;
+    } else if ((size_t)snprintf(path, sizeof(path), "%s/" TL_SWIMLANE_NAME, dir) < sizeof(path) &&
+               tl__swimlane_read(path, &lane, NULL) == 0) {
+        *ret_layout = tl__task_layout_of(lane.runtime);
+        tl__swimlane_fini(&lane);
+        told = true;
+    }
+    tl__free(meta);
+    return told;
+}
+
+enum tl_task_layout tl__dump_layout(const char *dir)
+{
+    enum tl_task_layout layout = TL_TASK_RINGS;
+    char above[4400];
+
+    if (!layout_in(dir, &layout) && (size_t)snprintf(above, sizeof(above), "%s/..", dir) < sizeof(above))
+        (void)layout_in(above, &layout);
+    return layout;
 }
 
 /* Beside the manifest, or in the run's directory above. */

@@ -22,6 +22,9 @@ struct tl_dump_order {
 
 /* Orders the pick by submission; what belongs to one task stays by stage, argument and role. `dir` holds the manifest;
  * the files that tell lie there or above. What cannot be read is as if it were not there. 0 or TL_ENOMEM. */
+/* The layout of the tasks' names of the recording in `dir`: ours say their form in dfx_meta.json, others name their
+ * runtime in deps.json or chip_swimlane_records.json, or do not. */
+enum tl_task_layout tl__dump_layout(const char *dir);
 int tl__dump_order(const struct tl_recording *recording, const char *dir, struct tl_dump_pick *pick,
                    struct tl_dump_order *ret_order);
 /* "submission" or "ring". */

@@ -103,9 +103,9 @@ static int explain_missing(const struct tl_recording *recording, const struct tl
         bool one = f->tasks[range].first == f->tasks[range].last;
 
         return tl__fail(reterr, TL_ENOENT, "no record of task%s %s%s%s; the first that has records is %s, the last %s",
-                        one ? "" : "s", tl__task_text(a, f->tasks[range].first), one ? "" : " to ",
-                        one ? "" : tl__task_text(b, f->tasks[range].last), tl__task_text(first, s.first),
-                        tl__task_text(last, s.last));
+                        one ? "" : "s", tl__task_text(a, f->layout, f->tasks[range].first), one ? "" : " to ",
+                        one ? "" : tl__task_text(b, f->layout, f->tasks[range].last),
+                        tl__task_text(first, f->layout, s.first), tl__task_text(last, f->layout, s.last));
     }
     if (f->kernel != NULL && !s.kernel)
         return tl__fail(reterr, TL_ENOENT, "--kernel: no kernel of a recorded task matches \"%s\"%s", f->kernel,
@@ -116,7 +116,7 @@ static int explain_missing(const struct tl_recording *recording, const struct tl
                         f->arg, s.last_arg);
     if (f->by_arg && !s.arg)
         return tl__fail(reterr, TL_ENOENT, "task%s %s%s no record of argument %" PRIu64 "; %s last one is %" PRIu32,
-                        f->n_tasks == 1 ? "" : "s", tl__task_text(a, f->tasks[0].first),
+                        f->n_tasks == 1 ? "" : "s", tl__task_text(a, f->layout, f->tasks[0].first),
                         f->n_tasks == 1 && f->tasks[0].first == f->tasks[0].last ? " has" : " and the others have",
                         f->arg, f->n_tasks == 1 ? "its" : "the", s.last_arg);
     return 0;
@@ -223,11 +223,11 @@ void tl__dump_pick_fini(struct tl_dump_pick *pick)
     *pick = (struct tl_dump_pick){0};
 }
 
-void tl__put_task(struct tl_page *page, uint64_t task_id)
+void tl__put_task(struct tl_page *page, enum tl_task_layout layout, uint64_t task_id)
 {
     char text[TL_TASK_BYTES];
 
-    tl__put_str(page, tl__task_text(text, task_id));
+    tl__put_str(page, tl__task_text(text, layout, task_id));
 }
 
 int tl__stage_parse(const char *text)

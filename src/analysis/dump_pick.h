@@ -20,6 +20,7 @@ struct tl_dump_filter {
     uint64_t arg, index;
     const char *kernel;              /* an extended regular expression that a kernel of the task matches; NULL: any */
     const struct tl_name_map *names; /* of the kernels; NULL: none are known */
+    enum tl_task_layout layout;      /* of the recording's tasks, for messages */
     bool by_arg, by_index;
     int stage, role; /* -1: any */
 };
@@ -49,7 +50,7 @@ static inline uint64_t tl__dump_pick_at(const struct tl_dump_pick *pick, uint64_
 }
 
 /* Ring and local number: "r2t2560". */
-void tl__put_task(struct tl_page *page, uint64_t task_id);
+void tl__put_task(struct tl_page *page, enum tl_task_layout layout, uint64_t task_id);
 /* "before", "before_dispatch", "after", "after_completion"; "input", "output", "inout". The value or TL_EPARSE. */
 int tl__stage_parse(const char *text);
 int tl__role_parse(const char *text);

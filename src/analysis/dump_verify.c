@@ -12,7 +12,8 @@
 #include "base/hash.h"
 
 /* `record` NULL: the fault is the manifest's as a whole. */
-typedef void (*fault_fn)(void *ctx, uint64_t index, const struct tl_dump_record *record, const char *what);
+typedef void (*fault_fn)(void *ctx, enum tl_task_layout layout, uint64_t index, const struct tl_dump_record *record,
+                         const char *what);
 
 struct result {
     uint64_t records, payloads, payload_bytes, hashed, unhashed, faults;
@@ -30,7 +31,7 @@ struct pass {
 static void fault(struct pass *p, uint64_t index, const char *what)
 {
     p->result.faults++;
-    p->fn(p->ctx, index, tl_recording_at(p->verify->recording, index), what);
+    p->fn(p->ctx, p->verify->layout, index, tl_recording_at(p->verify->recording, index), what);
 }
 
 /* A whole payload has the size that its dtype and shape say; a cut one has less. */
@@ -215,7 +216,8 @@ static void check_all(struct pass *p)
 
 /* ---- text ---- */
 
-static void put_fault(void *ctx, uint64_t index, const struct tl_dump_record *r, const char *what)
+static void put_fault(void *ctx, enum tl_task_layout layout, uint64_t index, const struct tl_dump_record *r,
+                      const char *what)
 {
     struct tl_page *out = ctx;
 
@@ -224,7 +226,7 @@ static void put_fault(void *ctx, uint64_t index, const struct tl_dump_record *r,
         return;
     }
     tl__put_format(out, "fault: record %" PRIu64 " (", index);
-    tl__put_task(out, r->task_id);
+    tl__put_task(out, layout, r->task_id);
     tl__put_format(out, " %s %s arg %" PRIu32 "): %s\n", tl_stage_name(r->stage), tl_role_name(r->role), r->arg_index,
                    what);
 }
@@ -262,7 +264,8 @@ int tl__dump_verify_text(struct tl_page *out, const struct tl_dump_verify *verif
 
 /* ---- JSON ---- */
 
-static void json_fault(void *ctx, uint64_t index, const struct tl_dump_record *r, const char *what)
+static void json_fault(void *ctx, enum tl_task_layout layout, uint64_t index, const struct tl_dump_record *r,
+                       const char *what)
 {
     struct tl_json *json = ctx;
 
@@ -270,7 +273,7 @@ static void json_fault(void *ctx, uint64_t index, const struct tl_dump_record *r
     if (r != NULL) {
         tl__json_key(json, "index");
         tl__json_u64(json, index);
-        tl__json_task(json, "task", r->task_id);
+        tl__json_task(json, "task", layout, r->task_id);
         tl__json_key(json, "stage");
         tl__json_string(json, tl_stage_name(r->stage));
         tl__json_key(json, "role");

@@ -3,8 +3,6 @@
 
 #include <stdio.h>
 
-#include "base/task_id.h"
-
 void tl__json_head(struct tl_json *json, const char *command, const char *view, const char *recording)
 {
     char schema[60];
@@ -22,10 +20,10 @@ void tl__json_head(struct tl_json *json, const char *command, const char *view, 
     tl__json_string(json, recording);
 }
 
-void tl__json_task(struct tl_json *json, const char *key, uint64_t task_id)
+void tl__json_task(struct tl_json *json, const char *key, enum tl_task_layout layout, uint64_t task_id)
 {
     char text[TL_TASK_BYTES];
 
     tl__json_key(json, key);
-    tl__json_string(json, tl__task_text(text, task_id));
+    tl__json_string(json, tl__task_text(text, layout, task_id));
 }

@@ -4,6 +4,7 @@
 #define TL_ANALYSIS_JSON_HEAD_H
 
 #include "base/json.h"
+#include "base/task_id.h"
 
 #define TL_JSON_VERSION 1 /* of all answers; it grows when a member changes its meaning or goes */
 
@@ -11,6 +12,6 @@
  * object has begun. */
 void tl__json_head(struct tl_json *json, const char *command, const char *view, const char *recording);
 /* "key": "r1t3". */
-void tl__json_task(struct tl_json *json, const char *key, uint64_t task_id);
+void tl__json_task(struct tl_json *json, const char *key, enum tl_task_layout layout, uint64_t task_id);
 
 #endif

@@ -121,7 +121,7 @@ static void put_submits(const struct advisor *a, struct tl_page *page)
     if (longest == 0)
         return;
     tl__put_str(page, ": the path's first task, ");
-    tl__put_task(page, own->task_id);
+    tl__put_task(page, a->run->join->layout, own->task_id);
     tl__put_str(page, ", waits ");
     tl__put_us(page, a->run->observed.spent_ns[TL_PATH_ORCHESTRATION]);
     if (count == 1) {
@@ -131,7 +131,7 @@ static void put_submits(const struct advisor *a, struct tl_page *page)
     tl__put_format(page, " us until it is submitted; the %" PRIu64 " submits up to its own take ", count);
     tl__put_us(page, tl__path_ns(a->run->join, sum));
     tl__put_str(page, " us of them, the longest, ");
-    tl__put_task(page, lane->orchs[at].task_id);
+    tl__put_task(page, a->run->join->layout, lane->orchs[at].task_id);
     tl__put_str(page, ", ");
     tl__put_us(page, tl__path_ns(a->run->join, longest));
     tl__put_str(page, " us");

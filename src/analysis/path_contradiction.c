@@ -47,11 +47,11 @@ static void put_edges(struct tl_page *out, const struct tl_path_run *run)
         if (n >= NAMED)
             continue;
         tl__put_str(out, n > 0 ? ", " : "");
-        tl__put_task(out, run->graph.tasks[c.succ].task_id);
+        tl__put_task(out, run->join->layout, run->graph.tasks[c.succ].task_id);
         tl__put_str(out, " begins ");
         tl__put_us(out, c.overlap_ns);
         tl__put_str(out, " us before ");
-        tl__put_task(out, run->graph.tasks[c.pred].task_id);
+        tl__put_task(out, run->join->layout, run->graph.tasks[c.pred].task_id);
         tl__put_str(out, " ends");
     }
     if (n > NAMED)

@@ -60,7 +60,7 @@ static void put_static_step(struct writer *w, uint32_t t)
     struct tl_path_kernel kernel = tl__path_kernel_of_task(w->run, t);
 
     tl__json_object_begin(w->json, TL_JSON_LINE);
-    tl__json_task(w->json, "task", g->tasks[t].task_id);
+    tl__json_task(w->json, "task", w->run->join->layout, g->tasks[t].task_id);
     tl__put_path_kernel(&w->scratch, w->run, &kernel, true);
     put_scratch(w, "kernel");
     put_u64(w, "slices", g->slice_first[t + 1] - g->slice_first[t]);
@@ -79,7 +79,7 @@ static void put_observed_step(struct writer *w, uint32_t i)
     struct tl_path_kernel kernel = tl__path_kernel_of_slice(w->run, step->slice);
 
     tl__json_object_begin(w->json, TL_JSON_LINE);
-    tl__json_task(w->json, "task", w->run->graph.tasks[s->task].task_id);
+    tl__json_task(w->json, "task", w->run->join->layout, w->run->graph.tasks[s->task].task_id);
     tl__put_path_kernel(&w->scratch, w->run, &kernel, true);
     put_scratch(w, "kernel");
     tl__put_path_core(&w->scratch, w->run, step->slice);
@@ -107,8 +107,8 @@ static void put_contradictions(struct writer *w)
     tl__json_array_begin(w->json, TL_JSON_BLOCK);
     while (tl__path_next_contradiction(w->run, &at, &c)) {
         tl__json_object_begin(w->json, TL_JSON_LINE);
-        tl__json_task(w->json, "producer", g->tasks[c.pred].task_id);
-        tl__json_task(w->json, "consumer", g->tasks[c.succ].task_id);
+        tl__json_task(w->json, "producer", w->run->join->layout, g->tasks[c.pred].task_id);
+        tl__json_task(w->json, "consumer", w->run->join->layout, g->tasks[c.succ].task_id);
         put_u64(w, "overlap_ns", c.overlap_ns);
         tl__json_object_end(w->json);
     }

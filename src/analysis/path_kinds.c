@@ -60,11 +60,11 @@ void tl__put_path_release(struct tl_page *page, const struct tl_path_run *run, u
     switch (s->release) {
     case TL_PATH_BY_PRODUCER:
         tl__put_str(page, "producer ");
-        tl__put_task(page, before);
+        tl__put_task(page, run->join->layout, before);
         break;
     case TL_PATH_BY_CORE:
         tl__put_str(page, "its core, busy with ");
-        tl__put_task(page, before);
+        tl__put_task(page, run->join->layout, before);
         break;
     case TL_PATH_BY_SUBMIT:
         tl__put_str(page, "its submit");

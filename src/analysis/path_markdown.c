@@ -145,7 +145,7 @@ static void put_observed_steps(struct report *r)
         if (left_out(r, i, path->count, "| | | | | | | | |"))
             continue;
         tl__put_format(r->out, "| %" PRIu32 " | ", i + 1);
-        tl__put_task(r->out, r->run->graph.tasks[s->task].task_id);
+        tl__put_task(r->out, r->run->join->layout, r->run->graph.tasks[s->task].task_id);
         tl__put_str(r->out, " | ");
         put_kernel(r, &kernel);
         tl__put_str(r->out, " | ");
@@ -175,7 +175,7 @@ static void put_static_steps(struct report *r)
         if (left_out(r, i, chain->count, "| | | | |"))
             continue;
         tl__put_format(r->out, "| %" PRIu32 " | ", i + 1);
-        tl__put_task(r->out, g->tasks[t].task_id);
+        tl__put_task(r->out, r->run->join->layout, g->tasks[t].task_id);
         tl__put_str(r->out, " | ");
         put_kernel(r, &kernel);
         tl__put_format(r->out, " | %" PRIu32 " | ", g->slice_first[t + 1] - g->slice_first[t]);

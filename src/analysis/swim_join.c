@@ -225,6 +225,7 @@ int tl__swim_join(const struct tl_swimlane *lane, const struct tl_deps *deps, co
     if (lane->n_cores + lane->n_aicpus + lane->n_phases > MAX_ROWS || lane->n_orchs > MAX_ROWS ||
         (deps != NULL && deps->n_edges > MAX_ROWS))
         return tl__fail(reterr, TL_ERANGE, "more than 4 billion rows in one recording");
+    join.layout = tl__task_layout_of(deps != NULL && deps->runtime[0] != '\0' ? deps->runtime : lane->runtime);
     tl__swim_clock_init(&join.clock, lane);
     code = join_rows(&join);
     if (code == 0) {
@@ -310,6 +311,6 @@ void tl__swim_label(const struct tl_swim_join *join, const struct tl_swim_slice 
     }
     text.size = TL_SWIM_LABEL_BYTES;
     tl__text_put(&text, join->tasks[slice->task].block_num > 1 ? "_spmd(" : "(");
-    tl__text_put(&text, tl__task_text(task, slice->task_id));
+    tl__text_put(&text, tl__task_text(task, join->layout, slice->task_id));
     tl__text_put(&text, ")");
 }

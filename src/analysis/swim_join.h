@@ -15,6 +15,7 @@
 #include "artifact/deps.h"
 #include "artifact/name_map.h"
 #include "artifact/swimlane.h"
+#include "base/task_id.h"
 
 #define TL_SWIM_NONE UINT32_MAX
 
@@ -86,6 +87,7 @@ struct tl_swim_join {
     const struct tl_swimlane *lane; /* borrowed, as the next two */
     const struct tl_deps *deps;     /* NULL: none */
     const struct tl_name_map *names;
+    enum tl_task_layout layout; /* of task ids: by deps.json's runtime, or by the recording's */
     struct tl_swim_clock clock;
     struct tl_swim_slice *slices; /* by core, then by start (of dispatch, where it never ran) */
     uint32_t *by_task;            /* positions in `slices` of those that ran */

@@ -129,7 +129,7 @@ static void notes_rows(struct notes *n, const struct tl_swim_join *join)
         note(n, "%" PRIu64 " task%s not in deps.json: is it of the same run?", c->tasks_unlisted,
              c->tasks_unlisted == 1 ? " is" : "s are");
     if (c->tasks_unseen > 0) {
-        (void)tl__task_text(id, c->first_unseen);
+        (void)tl__task_text(id, join->layout, c->first_unseen);
         note(n, "%" PRIu64 " task%s of deps.json never ended, or the record was lost; the first is %s", c->tasks_unseen,
              s(c->tasks_unseen), id);
     }

@@ -259,7 +259,7 @@ void tl__trace_submits(struct trace *t)
 
         if (!tl__trace_in_window(t, tl__trace_submit_span(t, o)) || !has_kept_slice(t, o->task_id))
             continue;
-        (void)tl__task_text(id, o->task_id);
+        (void)tl__task_text(id, t->join->layout, o->task_id);
         (void)snprintf(name, sizeof(name), "submit(%s)", id);
         tl__trace_begin(t, name, "X", PID_ORCH, TID_ORCH + o->thread);
         tl__trace_span(t, tl__trace_submit_span(t, o));

@@ -190,7 +190,7 @@ static void put_neighbours(struct trace *t, const char *key, uint32_t task, bool
     for (uint32_t i = 0; i < count && i < HINT_TASKS; i++) {
         uint32_t other = out ? join->edges[t->fanout[first + i]].succ : join->edges[first + i].pred;
 
-        (void)tl__task_text(id, join->tasks[other].task_id);
+        (void)tl__task_text(id, join->layout, join->tasks[other].task_id);
         tl__text_put(&text, i > 0 ? ", " : "");
         tl__text_put(&text, id);
     }
@@ -218,7 +218,7 @@ static void put_event_hint(struct trace *t, const struct tl_swim_slice *s)
     char hint[96], id[TL_TASK_BYTES] = "?";
 
     if ((s->flags & TL_SWIM_RAN) != 0)
-        (void)tl__task_text(id, s->task_id);
+        (void)tl__task_text(id, t->join->layout, s->task_id);
     (void)snprintf(hint, sizeof(hint), "Task:%s, FuncId:%" PRId32 ", CoreId:%" PRIu32, id, s->func_id, s->core);
     tl__json_key(t->json, "event-hint");
     tl__json_string(t->json, hint);
@@ -281,7 +281,7 @@ static void phase_slice(struct trace *t, uint32_t phase, uint32_t tid)
     if ((p->has & TL_SWIM_HAS_TASK_ID) == 0) {
         (void)snprintf(name, sizeof(name), "%s", tl__swim_phase_name(t->join->lane, p));
     } else {
-        (void)tl__task_text(id, p->task_id);
+        (void)tl__task_text(id, t->join->layout, p->task_id);
         (void)snprintf(name, sizeof(name), "%s(%s)", tl__swim_phase_name(t->join->lane, p), id);
     }
     begin_slice(t, name, PID_WORKER, tid, tl__trace_phase_span(t, p), tl__trace_phase_id(t, phase));

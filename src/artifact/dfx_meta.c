@@ -72,6 +72,11 @@ static const struct field tensor_fields[] = {
 };
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+enum tl_task_layout tl__meta_layout(const struct tl_meta *meta)
+{
+    return strcmp(meta->format, "2026-09") == 0 ? tl__task_layout_of(meta->runtime) : TL_TASK_RINGS;
+}
+
 /* ---- writing ---- */
 
 static void put_fields(struct tl_json *j, const struct field *fields, size_t count, const void *object)

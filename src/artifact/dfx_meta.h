@@ -11,6 +11,8 @@
 #include <tasklens/error.h>
 #include <tasklens/tensor.h>
 
+#include "base/task_id.h"
+
 #define TL_META_NAME "dfx_meta.json"
 #define TL_META_VERSION 1
 #define TL_META_RECOVERED "recovered" /* a status */
@@ -79,6 +81,8 @@ struct tl_meta {
     struct tl_meta_verdict verdicts[TL_META_MAX_VERDICTS];
 };
 
+/* How the tasks of its recording are named: the form of September 2026 names them by the runtime. */
+enum tl_task_layout tl__meta_layout(const struct tl_meta *meta);
 /* Writes DIR/dfx_meta.json by rename. TL_EIO, TL_ENOSPC, TL_ENOMEM, TL_EINVAL (a count beyond its table). */
 int tl__meta_write(const char *dir, const struct tl_meta *meta, struct tl_error *reterr);
 /* Reads it. Unknown fields are ignored, absent ones stay 0. TL_ENOENT, TL_EPARSE, TL_EVERSION, TL_EIO. */

@@ -13,12 +13,9 @@
 #define PARENT_SHIFT 32
 #define PARENT_MAX UINT64_C(0xfffff)
 
-static enum tl_task_layout layout = TL_TASK_RINGS;
-
-void tl__task_layout_of(const char *runtime)
+enum tl_task_layout tl__task_layout_of(const char *runtime)
 {
-    if (runtime[0] != '\0')
-        layout = strcmp(runtime, "host_build_graph") == 0 ? TL_TASK_SPACES : TL_TASK_RINGS;
+    return strcmp(runtime, "host_build_graph") == 0 ? TL_TASK_SPACES : TL_TASK_RINGS;
 }
 
 /* "t3", "g5t3", "p2"; bits that no space has are shown as a number. */
@@ -38,7 +35,7 @@ static size_t spaces(char *to, uint64_t task_id)
     return n + tl__print_u64(to + n, local);
 }
 
-const char *tl__task_text(char *to, uint64_t task_id)
+const char *tl__task_text(char *to, enum tl_task_layout layout, uint64_t task_id)
 {
     size_t n = 0;
 

@@ -45,7 +45,7 @@ static int entries(const struct tl_recording *recording, const struct tl_dump_pi
 
     tl__page_init(&page, NULL, NULL);
     for (uint64_t i = 0; i < pick->count && code == 0; i++)
-        code = tl__dump_entry_file(&page, recording, tl__dump_pick_at(pick, i), &error);
+        code = tl__dump_entry_file(&page, recording, tl__dump_pick_at(pick, i), TL_TASK_RINGS, &error);
     *ret_bytes = page.used;
     tl__page_fini(&page);
     return code;

@@ -176,6 +176,31 @@ static void one_of_a_tree(void **state)
 }
 
 /* Last: it leaves a tree in outputs/. */
+/* Each recording's own runtime says how its tasks are named, whatever the others are. */
+static void each_rank_names_its_tasks_by_its_runtime(void **state)
+{
+    static const char *const runtimes[] = {"host_build_graph", "tensormap_and_ringbuffer", "host_build_graph"};
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        char name[100];
+
+        make_leaf("mixed", i, 3, 0, 5000000, 100);
+        make_clock("mixed", i, i == 0 ? TL_CLOCK_SAME : TL_CLOCK_PING, 0, 500);
+        w.cores[0].task_id = i + 5;
+        w.lane.form = TL_SWIM_2026_09;
+        (void)snprintf(w.lane.runtime, sizeof(w.lane.runtime), "%s", runtimes[i]);
+        (void)snprintf(name, sizeof(name), "mixed/rank%u/d0", i);
+        assert_int_equal(tl__swimlane_write(fixture_path(name), &w.lane, NULL), 0);
+    }
+    expect(0, "swimlane mixed -o mixed.json");
+    trace_has("mixed.json", "task(t5)", true);
+    trace_has("mixed.json", "task(r0t6)", true);
+    trace_has("mixed.json", "task(t7)", true);
+    trace_has("mixed.json", "task(r0t5)", false);
+    trace_has("mixed.json", "task(t6)", false);
+}
+
 static void write_identity(const char *leaf, const char *text)
 {
     char name[120];
@@ -245,6 +270,7 @@ int main(void)
         cmocka_unit_test(an_unknown_clock_is_said),
         cmocka_unit_test(a_rank_that_is_missing),
         cmocka_unit_test(one_of_a_tree),
+        cmocka_unit_test(each_rank_names_its_tasks_by_its_runtime),
         cmocka_unit_test(ranks_below_nodes_and_networks),
         cmocka_unit_test(no_word_is_the_newest_tree),
     };

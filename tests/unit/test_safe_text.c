@@ -131,9 +131,9 @@ static void a_task_has_one_name(void **state)
     uint64_t id = 0;
 
     (void)state;
-    assert_string_equal(tl__task_text(text, 0), "r0t0");
-    assert_string_equal(tl__task_text(text, 0x100000003), "r1t3");
-    assert_string_equal(tl__task_text(text, UINT64_MAX), "r4294967295t4294967295");
+    assert_string_equal(tl__task_text(text, TL_TASK_RINGS, 0), "r0t0");
+    assert_string_equal(tl__task_text(text, TL_TASK_RINGS, 0x100000003), "r1t3");
+    assert_string_equal(tl__task_text(text, TL_TASK_RINGS, UINT64_MAX), "r4294967295t4294967295");
     assert_int_equal(tl__task_parse(text, &id), 0);
     assert_true(id == UINT64_MAX);
     assert_int_equal(tl__task_parse("r1t", &id), TL_EPARSE);

@@ -7,7 +7,6 @@
 
 #include "analysis/deps_show.h"
 #include "analysis/dump_pick.h"
-#include "base/task_id.h"
 #include "cmd.h"
 #include "deps_draw.h"
 #include "find.h"
@@ -272,7 +271,6 @@ static int open_graph(struct command *c)
         return tl__cmd_fail(NAME, "%.200s...: the path is too long", c->found.path);
     if (tl__deps_read(path, &c->deps, &error) < 0 || tl__deps_graph(&c->deps, &c->graph, &error) < 0)
         return tl__cmd_fail(NAME, "%s", error.msg);
-    tl__task_layout_of(c->deps.runtime);
     code = tl__name_map_find(c->found.path, &c->names, &error);
     if (code < 0 && code != TL_ENOENT)
         tl__cmd_note(NAME, "kernels are shown without their names: %s", error.msg);

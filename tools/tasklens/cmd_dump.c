@@ -253,6 +253,7 @@ static int verify(struct dump *d)
     struct tl_dump_verify v = {.recording = d->recording,
                                .pick = &d->pick,
                                .dir = d->found.path,
+                               .layout = d->filter.layout,
                                .meta = meta,
                                .progress = tl__progress_bytes,
                                .progress_ctx = &progress};
@@ -300,6 +301,7 @@ static int list(struct dump *d)
         .names = d->has_names ? &d->names : NULL,
         .order = d->order_by == ORDER_SUBMISSION ? &d->order : NULL,
         .sorted_by = d->sort != TL_DUMP_BY_NONE ? tl__dump_keys[d->sort] : NULL,
+        .layout = d->filter.layout,
     };
     struct tl_error error = {0};
     struct tl_page page;
@@ -333,7 +335,7 @@ static int show_one(struct dump *d)
     int code, end;
 
     tl__page_init(&page, tl__cmd_text, stdout);
-    code = tl__dump_entry_text(&page, d->recording, index, &error);
+    code = tl__dump_entry_text(&page, d->recording, index, d->filter.layout, &error);
     end = tl__page_end(&page);
     if (page.error == 0 && tl__dump_note_unread(&d->unread, index, code, &error))
         code = 0;
@@ -364,7 +366,7 @@ static int write_txt(const struct dump *d, uint64_t index, const char *path, str
     if (code != 0)
         return code;
     tl__page_init(&page, to_out, &out);
-    code = tl__dump_entry_file(&page, d->recording, index, error);
+    code = tl__dump_entry_file(&page, d->recording, index, d->filter.layout, error);
     end = tl__page_end(&page);
     tl__page_fini(&page);
     if (code == 0 && end == 0)
@@ -382,7 +384,7 @@ static int export_one(struct dump *d, const char *dir, uint64_t index, struct ex
 
     if (tl__dump_note_unread(&d->unread, index, code, error))
         return 0;
-    tl__dump_file_name(d->recording, index, name, sizeof(name));
+    tl__dump_file_name(d->recording, index, d->filter.layout, name, sizeof(name));
     if (snprintf(path, sizeof(path), "%s/%s.%s", dir, name, export_words[d->export_form]) >= (int)sizeof(path)) {
         (void)snprintf(error->msg, sizeof(error->msg), "%.200s...: the path is too long", dir);
         return TL_EINVAL;
@@ -463,6 +465,7 @@ static int pick(struct dump *d, struct tl_error *error)
     int code;
 
     d->filter.names = d->has_names ? &d->names : NULL;
+    d->filter.layout = tl__dump_layout(d->found.path);
     code = tl__dump_pick(d->recording, &d->filter, &d->pick, error);
     if (code == 0 && d->order_by == ORDER_SUBMISSION)
         code = tl__dump_order(d->recording, d->found.path, &d->pick, &d->order);

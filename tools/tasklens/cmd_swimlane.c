@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "analysis/swim_summary.h"
-#include "base/task_id.h"
 #include "cmd.h"
 #include "find.h"
 #include "opts.h"
@@ -159,9 +158,6 @@ static int read_all(struct swimlane *s, struct tl_error *error)
     (void)path_in(s->found.path, TL_DEPS_NAME, path); /* shorter than the first */
     code = tl__deps_read(path, &s->deps, error);
     s->has_deps = code == 0;
-    tl__task_layout_of(s->lane.runtime);
-    if (s->has_deps)
-        tl__task_layout_of(s->deps.runtime);
     if (code != 0 && code != TL_ENOENT)
         return code;
     if (s->names_file != NULL)

@@ -90,8 +90,9 @@ static void print_truncated(const struct tl_run_session *s, const char *dir, con
     if (meta != NULL && tl__meta_read(dir, meta, NULL) == 0)
         for (uint32_t i = 0; i < meta->truncated_listed && i < TL_META_MAX_TRUNCATED; i++) {
             label(s, "");
-            printf("task %s argument %u: %s of %s\n", tl__task_text(task, meta->truncated[i].task_id),
-                   meta->truncated[i].arg_index, amount(meta->truncated[i].kept_bytes, kept, sizeof(kept)),
+            printf("task %s argument %u: %s of %s\n",
+                   tl__task_text(task, tl__meta_layout(meta), meta->truncated[i].task_id), meta->truncated[i].arg_index,
+                   amount(meta->truncated[i].kept_bytes, kept, sizeof(kept)),
                    amount(meta->truncated[i].bytes, whole, sizeof(whole)));
         }
     tl__free(meta);

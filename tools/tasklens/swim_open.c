@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/task_id.h"
 #include "cmd.h"
 
 #define PATH_BYTES 4096
@@ -28,7 +27,6 @@ static int read_lane(const char *command, struct tl_swim_opened *o)
     if (tl__swimlane_read(path, &o->lane, &error) < 0)
         return tl__cmd_fail(command, "%s", error.msg);
     o->has_lane = true;
-    tl__task_layout_of(o->lane.runtime);
     return 0;
 }
 
@@ -48,8 +46,6 @@ static int read_deps(const char *command, bool needed, struct tl_swim_opened *o)
     if (code < 0 && code != TL_ENOENT)
         return tl__cmd_fail(command, "%s", error.msg);
     o->has_deps = code == 0;
-    if (o->has_deps)
-        tl__task_layout_of(o->deps.runtime);
     return 0;
 }
 

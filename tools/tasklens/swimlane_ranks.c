@@ -12,7 +12,6 @@
 #include "analysis/swim_trace.h"
 #include "analysis/table.h"
 #include "artifact/journal.h"
-#include "base/task_id.h"
 #include "cmd.h"
 #include "output.h"
 #include "swim_open.h"
@@ -146,7 +145,6 @@ static int place_all(struct merge *m)
         (void)snprintf(path, sizeof(path), "%s/" TL_SWIMLANE_NAME, m->leaves->list[i].path);
         if (tl__swimlane_read(path, &lane, &err) != 0)
             return tl__cmd_fail(m->command, "rank %" PRIu32 ": %s", m->leaves->list[i].rank, err.msg);
-        tl__task_layout_of(lane.runtime);
         tl__swim_clock_init(&clock, &lane);
         code = place(m, i, &lane, &clock);
         tl__swimlane_fini(&lane);
