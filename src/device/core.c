@@ -137,7 +137,7 @@ static void run_token(struct tl_core_role *core)
     struct tl_token *token = &core->token[core->run_count & 1];
 
     if (TASKLENS_DFX && s->device->timed)
-        token->taken = s->device->launch->swimlane_level != 0 ? tl__clock_cycles(&s->device->clock) : 0;
+        token->taken = s->device->launch->swimlane_level >= 2 ? tl__clock_cycles(&s->device->clock) : 0;
     if (!tl__fault("core_no_fin")) {
         tl_store_rlx(&core->running, 1u); /* relaxed: for the watch's lines */
         call_kernel(core, token);

@@ -98,7 +98,7 @@ struct tl_token {
     /* Device cycles; 0 where the level does not ask. */
     uint64_t dispatch, finish; /* the scheduler */
     uint64_t start, end;       /* the core; D6 */
-    uint64_t taken;            /* when the core took it; the core; D6 */
+    uint64_t taken;            /* when the core took it, at level 2 and up; the core; D6 */
     /* With the PMU on; the core; D6. */
     uint64_t counts[TL_COUNT_CLASSES];       /* what the kernel reported */
     uint64_t before[1 + TL_PMU_MAX_MACHINE]; /* the machine's, by name in struct tl_pmu_plan */

@@ -34,9 +34,10 @@ void tl__timing_end(struct tl_device *d)
 
 /* --- parts ------------------------------------------------------------------------------------------------------- */
 
-static uint32_t receive_cycles(const struct tl_token *token)
+/* Level 1 does not look at the clock for it. */
+static uint32_t receive_cycles(const struct tl_sched *s, const struct tl_token *token)
 {
-    const uint64_t cycles = token->start - token->taken;
+    const uint64_t cycles = s->device->launch->swimlane_level >= 2 ? token->start - token->taken : 0;
 
     return cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
 }
@@ -62,7 +63,7 @@ static int record_part(struct tl_sched *s, const struct tl_core_role *core, stru
                                .finish = token->finish,
                                .core_id = core->id,
                                .reg_task_id = core->seen + 1,
-                               .receive = receive_cycles(token)};
+                               .receive = receive_cycles(s, token)};
     tl__producer_commit(lane, 0);
     return 0;
 }

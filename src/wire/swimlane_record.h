@@ -13,7 +13,7 @@ struct tl_wire_part {
     uint64_t dispatch, finish; /* by the scheduler; level 2 and up, else 0 */
     uint32_t core_id;
     uint32_t reg_task_id; /* counts what the core was given, from 1 */
-    uint32_t receive;     /* cycles from taking the token to the start; more than fit: the most */
+    uint32_t receive;     /* cycles from taking the token to the start; more than fit: the most; level 2 and up, else 0 */
     uint32_t reserved;
 };
 _Static_assert(sizeof(struct tl_wire_part) == 56, "fixed layout");

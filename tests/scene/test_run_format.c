@@ -190,6 +190,8 @@ static void levels_have_their_parts(void **state)
 {
     (void)state;
     for (unsigned level = 1; level <= 4; level++) {
+        struct tl_swimlane s;
+        uint64_t received = 0;
         static const struct {
             const char *member;
             unsigned from;
@@ -204,6 +206,11 @@ static void levels_have_their_parts(void **state)
         for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
             assert_int_equal(holds("level/" TL_SWIMLANE_NAME, parts[i].member), level >= parts[i].from);
         expect(0, "swimlane level -o t.json");
+        s = swimlane_of("level/" TL_SWIMLANE_NAME);
+        for (uint64_t i = 0; i < s.n_cores; i++)
+            received += s.cores[i].receive_cycles;
+        assert_int_equal(received != 0, level >= 2);
+        tl__swimlane_fini(&s);
     }
 }
 
