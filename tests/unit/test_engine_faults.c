@@ -500,7 +500,7 @@ static void test_recover(void **state)
     snprintf(path, sizeof(path), "%s/%s", c.output_prefix, TL_JOURNAL_NAME);
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(truncate(path, st.st_size - 5000), 0);
+    assert_int_equal(truncate(path, (st.st_size - 5000) | 1), 0); /* inside a block, wherever those end */
     snprintf(path, sizeof(path), "%s/args_dump/args.bin", c.output_prefix);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size / 2), 0);
