@@ -232,6 +232,26 @@ static void submit_end(struct tl_orch *o, tl_task_id id, uint64_t start)
         tl__submit_record(o, id, start);
 }
 
+/* Of a run that has failed: nothing more is taken. An orchestration that does not see it may submit for ever. */
+static tl_task_id refuse(struct tl_orch *o)
+{
+    tl_au64 *refused = &o->device->status->refused_submits;
+
+    if (o->error == 0)
+        (void)tl_load_acq(&o->device->failed);       /* F2: another thread wrote the message */
+    tl_store_rel(refused, tl_load_rlx(refused) + 1); /* F3: the message stands; pairs with F4. This thread's alone */
+    return TL_NO_TASK;
+}
+
+/* Before a graph is whole no watch looks after the run: the host sees by this word that it grows. */
+static void count_submitted(struct tl_orch *o)
+{
+    o->submitted++;
+    tl_store_rlx(&o->device->submitted, o->submitted); /* relaxed: D8 publishes the last one */
+    if (o->policy->build_first)
+        tl_store_rlx(&o->device->status->submitted, o->submitted); /* relaxed: a figure until R7 */
+}
+
 static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const struct tl_task_args *args)
 {
     const struct tl_kernel_ref *refs[TL_KIND_COUNT];
@@ -241,15 +261,14 @@ static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const s
 
     if (o->error != 0 ||
         tl_load_rlx(&o->device->failed) != 0) /* relaxed: the next submit sees it if this one does not */
-        return TL_NO_TASK;
+        return refuse(o);
     if (o->submitted % RECLAIM_EVERY == 0) {
         help(o);
         (void)tl__reclaim(o);
     }
     if (!resolve(o, &subtasks, refs) || plan_task(o, args, &subtasks, NULL, 0, &plan) < 0)
         return TL_NO_TASK;
-    o->submitted++;
-    tl_store_rlx(&o->device->submitted, o->submitted); /* relaxed: D8 publishes the last one */
+    count_submitted(o);
     tl__guard_plan(o->device, &plan, NULL, 0);
     if (tl__deps_on(o))
         tl__deps_record(o, &plan);
@@ -282,11 +301,12 @@ TL_API tl_task_id tl_alloc_tensors(struct tl_orch *o, struct tl_tensor *const *t
     struct tl_plan plan;
     struct tl_slot *slot;
 
-    if (o->error != 0 || plan_task(o, NULL, NULL, tensors, count, &plan) < 0)
+    if (o->error != 0)
+        return refuse(o);
+    if (plan_task(o, NULL, NULL, tensors, count, &plan) < 0)
         return TL_NO_TASK;
-    o->submitted++;
+    count_submitted(o);
     o->retired_early++;
-    tl_store_rlx(&o->device->submitted, o->submitted);
     tl__guard_plan(o->device, &plan, tensors, count);
     if (tl__deps_on(o))
         tl__deps_record_alloc(o, &plan, tensors, count);
@@ -406,7 +426,9 @@ void tl__orch_run(struct tl_orch *o)
     if (tl__scopes_recorded(o))
         tl__scope_record(o, NULL, TL_WIRE_SCOPE_BEGIN);
     tl__current = &current;
+    tl_store_rlx(&o->device->status->orchestration, TL_ORCHESTRATION_RUNS); /* relaxed, both: for a run that stalls */
     o->device->program->orchestrate(o, &args);
+    tl_store_rlx(&o->device->status->orchestration, TL_ORCHESTRATION_RETURNED);
     tl__current = NULL;
     if (o->error == 0) {
         n = tl__graph_finish(o->graph, &ranges, &err);

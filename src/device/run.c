@@ -249,6 +249,8 @@ static void reset(struct tl_device *d)
     tl_store_rlx(&d->status->retired, 0);
     tl_store_rlx(&d->status->submitted, 0);
     tl_store_rlx(&d->status->last_task, 0);
+    tl_store_rlx(&d->status->orchestration, TL_ORCHESTRATION_NOT_BEGUN);
+    tl_store_rlx(&d->status->refused_submits, 0);
     tl_store_rlx(&d->status->epoch, d->launch->epoch);
     d->status->refused = TL_REFUSED_NOT;
     d->status->foreseen_bytes = 0;

@@ -10,6 +10,11 @@
 #include "base/log.h"
 #include "host/worker_impl.h"
 
+/* How long an orchestration may go on after its run has failed: its submits are refused, and it should see that. */
+#define REFUSED_NS UINT64_C(2000000000)
+#define LOOKS 8u                        /* at a run's progress, a budget */
+#define LOOK_NS_MAX UINT64_C(500000000) /* at least so often */
+
 void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_submitted)
 {
     struct tl_chip *chip = run->worker->chip;
@@ -58,16 +63,31 @@ static uint64_t idle_ns(struct tl_run *run)
     return idle > parked ? idle - parked : 0;
 }
 
-/* The watchdog that is due after `idle`, or NULL; *ret_left_ns: until the next is. */
-static const char *due_watchdog(const struct tl_timeouts *t, uint64_t idle, uint64_t *ret_left_ns)
+static uint64_t refused_submits(struct tl_run *run)
 {
-    uint64_t op = t->op_execute_us * 1000, sync = t->stream_sync_ms * 1000000;
+    const uint64_t n = tl__chip_peek(run->worker->chip, run->status + offsetof(struct tl_run_status, refused_submits));
 
+    tl_fence_acq(); /* F4: the failed run's message; pairs with F3 */
+    return n;
+}
+
+/* The watchdog that is due after `idle`, or NULL; *ret_left_ns: until the next is. */
+static const char *due_watchdog(struct tl_run *run, uint64_t idle, uint64_t *ret_left_ns)
+{
+    const struct tl_timeouts *t = &run->worker->timeouts;
+    const uint64_t op = t->op_execute_us * 1000, sync = t->stream_sync_ms * 1000000, least = op < sync ? op : sync;
+
+    if (idle >= REFUSED_NS && refused_submits(run) != 0)
+        return "limit of 2 s for an orchestration whose run has failed";
     if (idle >= op)
         return "op-execute timeout (TASKLENS_OP_EXECUTE_TIMEOUT_US)";
     if (idle >= sync)
         return "stream-sync timeout (TASKLENS_STREAM_SYNC_TIMEOUT_MS)";
-    *ret_left_ns = (op < sync ? op : sync) - idle;
+    /* What moved since the last look is known to have moved then, so a budget may end an eighth, or half a second,
+     * late. */
+    *ret_left_ns = least / LOOKS < LOOK_NS_MAX ? least / LOOKS : LOOK_NS_MAX;
+    if (least - idle < *ret_left_ns)
+        *ret_left_ns = least - idle;
     return NULL;
 }
 
@@ -103,15 +123,62 @@ static void settle_done(struct tl_run *run, int code)
         (void)tl__fail(&run->error, run->code, "%s", run->end.message[0] ? run->end.message : tl_strerror(run->code));
 }
 
+/* The run had failed, and its orchestration submits on, or does not return for another reason. */
+static void tell_failed(struct tl_run *run, const char *watchdog, double run_s, uint64_t refused)
+{
+    struct tl_run_status *end = tl__alloc(1, sizeof(*end));
+    const char *why = tl_strerror(-(int)run->end.code);
+    char goes_on[80] = "";
+
+    /* F4: whoever refused a submit saw the message; pairs with F3. */
+    if (refused != 0 && end != NULL && tl__chip_copy_out(run->worker->chip, end, run->status, sizeof(*end)) == 0) {
+        end->message[sizeof(end->message) - 1] = '\0';
+        why = end->message;
+    }
+    if (refused != 0)
+        (void)snprintf(goes_on, sizeof(goes_on), ": submits still go on, %" PRIu64 " of them refused so far", refused);
+    run->code = tl__fail(&run->error, TL_ETIMEDOUT,
+                         "%.600s; the orchestration did not return after that%s; the %s ended the run %.1f s after its "
+                         "launch",
+                         why, goes_on, watchdog, run_s);
+    tl__free(end);
+}
+
+/* Nothing is left to do but what the orchestration has not submitted. */
+static void tell_orchestration(struct tl_run *run, const char *watchdog, double idle_s, double run_s)
+{
+    const uint64_t submitted = run->end.submitted;
+    const bool built_first = run->args.runtime == TL_RUNTIME_HOST_BUILD;
+
+    run->code = tl__fail(&run->error, TL_ETIMEDOUT,
+                         "the orchestration did not return: it submitted %" PRIu64 " task%s%s, and then nothing for "
+                         "%.1f s; the %s ended the run %.1f s after its launch",
+                         submitted, submitted == 1 ? "" : "s",
+                         submitted == 0 ? ""
+                         : built_first  ? ", none of which runs before it returns"
+                                        : ", all of which are done",
+                         idle_s, watchdog, run_s);
+}
+
 static void settle_timeout(struct tl_run *run, const char *watchdog)
 {
     struct tl_worker *w = run->worker;
+    const uint64_t now = tl__now_ns();
+    const double idle_s = (double)(now - run->idle_from_ns) / 1e9, run_s = (double)(now - run->launched_ns) / 1e9;
+    const bool runs =
+        tl__chip_peek(w->chip, run->status + offsetof(struct tl_run_status, orchestration)) == TL_ORCHESTRATION_RUNS;
+    const uint64_t refused = refused_submits(run);
 
-    run->code = tl__fail(&run->error, TL_ETIMEDOUT,
-                         "the device was stopped by the %s: nothing happened for %" PRIu64 " ms, %" PRIu64
-                         " of %" PRIu64 " tasks retired",
-                         watchdog, (tl__now_ns() - run->idle_from_ns) / 1000000, (uint64_t)run->end.retired,
-                         (uint64_t)run->end.submitted);
+    if (runs && run->end.code != 0)
+        tell_failed(run, watchdog, run_s, refused);
+    else if (runs && (run->end.retired == run->end.submitted || run->args.runtime == TL_RUNTIME_HOST_BUILD))
+        tell_orchestration(run, watchdog, idle_s, run_s);
+    else
+        run->code = tl__fail(&run->error, TL_ETIMEDOUT,
+                             "the device was stopped by the %s: nothing happened for %.1f s, %" PRIu64 " of %" PRIu64
+                             " tasks retired%s; the run lasted %.1f s",
+                             watchdog, idle_s, (uint64_t)run->end.retired, (uint64_t)run->end.submitted,
+                             runs ? ", and the orchestration has not returned" : "", run_s);
     run->dead = tl__chip_kill(w->chip) == 0;
     if (!run->dead)
         w->poisoned_epoch = run->epoch;
@@ -165,7 +232,7 @@ int tl__run_await(struct tl_run *run, uint64_t deadline_ns, struct tl_ending *re
     for (;;) {
         uint64_t left = 0, now = tl__now_ns(), until;
 
-        *ret_ending = (struct tl_ending){.watchdog = due_watchdog(&w->timeouts, idle_ns(run), &left)};
+        *ret_ending = (struct tl_ending){.watchdog = due_watchdog(run, idle_ns(run), &left)};
         until = left < TL_FOREVER - now ? now + left : TL_FOREVER;
         ret_ending->event = tl__chip_wait(w->chip,
                                           ret_ending->watchdog != NULL ? now

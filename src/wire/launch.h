@@ -87,6 +87,8 @@ enum tl_clock_moment { TL_CLOCK_BEGIN, TL_CLOCK_QUIESCE, TL_CLOCK_MOMENTS };
 
 enum tl_run_state { TL_RUN_IDLE, TL_RUN_RUNNING, TL_RUN_DONE };
 
+enum tl_orchestration { TL_ORCHESTRATION_NOT_BEGUN, TL_ORCHESTRATION_RUNS, TL_ORCHESTRATION_RETURNED };
+
 enum tl_refused {
     TL_REFUSED_NOT,
     TL_REFUSED_ROOM,  /* there is no room for what the tasks would record */
@@ -111,12 +113,14 @@ struct tl_run_status {
     /* Then one line of text for people. */
     char message[960];
     /* After a crash: what is to be said of it, lines that end with a newline. Else empty. */
-    char block[3072];
+    char block[3056];
     tl_au64 last_task; /* 1 + the id of a task that finished last, by the device's last look; 0: none. writer: device */
     /* After a crash: the instruction's address in the file of the program's object. */
     uint64_t code_offset;
-    uint32_t code_known; /* 1: the two beside it hold */
-    uint32_t code_calls; /* 1: of the call whose inside crashed, in another object */
+    uint32_t code_known;     /* 1: the two beside it hold */
+    uint32_t code_calls;     /* 1: of the call whose inside crashed, in another object */
+    tl_au64 orchestration;   /* enum tl_orchestration. writer: the orchestration's thread */
+    tl_au64 refused_submits; /* F3: submits of a run that has failed; the message stands. F4 in the host's wait */
 };
 _Static_assert(sizeof(struct tl_run_status) == 4416, "fixed layout");
 _Static_assert(offsetof(struct tl_run_status, expected) == 56, "read by the peer");

@@ -2,7 +2,8 @@
 /*
  * The program of test_hang.c and test_image.c: five tasks in a chain, the third of which writes half of its output and
  * never returns (stuck=1). It sleeps in its loop, so that many such runs may stand side by side. With tell=1 the
- * orchestration says on stderr that it runs. With linger=1 the chip that ran it never ends by itself.
+ * orchestration says on stderr that it runs. With linger=1 the chip that ran it never ends by itself. With loop=1 the
+ * orchestration never returns, with loop=2 it submits without end and looks at no answer.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 
 #include <tasklens/program.h>
 
-enum { PARAM_ELEMENTS, PARAM_TASKS, PARAM_STUCK, PARAM_TELL, PARAM_LINGER };
+enum { PARAM_ELEMENTS, PARAM_TASKS, PARAM_STUCK, PARAM_TELL, PARAM_LINGER, PARAM_LOOP };
 
 static const struct tl_param params[] = {
     [PARAM_ELEMENTS] = {"elements", 64, 2, 1 << 24, "of each tensor"},
@@ -18,6 +19,7 @@ static const struct tl_param params[] = {
     [PARAM_STUCK] = {"stuck", 1, 0, 1, "1: the third task never returns"},
     [PARAM_TELL] = {"tell", 0, 0, 1, "1: each orchestration is told"},
     [PARAM_LINGER] = {"linger", 0, 0, 1, "1: a destructor never returns"},
+    [PARAM_LOOP] = {"loop", 0, 0, 2, "1: the orchestration never returns, 2: it submits without end"},
 };
 
 enum { FUNC_ADD, FUNC_STUCK };
@@ -72,7 +74,7 @@ static void orchestrate(struct tl_orch *o, const struct tl_program_args *in)
     if (in->params[PARAM_TELL])
         (void)fprintf(stderr, "orchestrated\n");
     TL_SCOPE (o) {
-        for (int64_t i = 0; i < tasks; i++) {
+        for (int64_t i = 0; i < tasks || in->params[PARAM_LOOP] == 2; i++) {
             struct tl_tensor to = i == tasks - 1 ? in->tensors[2] : tl_tensor_make(TL_FLOAT32, 1, from.shape);
             struct tl_task_args args = TL_TASK_ARGS_INIT;
 
@@ -84,6 +86,8 @@ static void orchestrate(struct tl_orch *o, const struct tl_program_args *in)
             tl_submit_aiv(o, i == STUCK_TASK && in->params[PARAM_STUCK] ? FUNC_STUCK : FUNC_ADD, &args);
             from = to;
         }
+        if (in->params[PARAM_LOOP] == 1)
+            sleep_for_ever();
     }
 }
 

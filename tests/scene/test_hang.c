@@ -275,6 +275,8 @@ static void the_host_gives_up(void **state)
         expect_said(i < 4 ? "op-execute timeout (TASKLENS_OP_EXECUTE_TIMEOUT_US)"
                           : "stream-sync timeout (TASKLENS_STREAM_SYNC_TIMEOUT_MS)");
         expect_said("2 of ");
+        expect_said(" tasks retired; the run lasted ");
+        expect_not_said("the orchestration"); /* it has returned */
         expect_not_said("[STALL]");
         r = open_verified(jobs[i].name);
         assert_int_equal(tl_recording_count(r), 3 * 4 - 1); /* nobody recorded how far the third had come */
@@ -285,6 +287,60 @@ static void the_host_gives_up(void **state)
                 expect_tensor(r, task, TL_STAGE_AFTER, 2, ELEMENTS, ELEMENTS);
         }
         tl_recording_close(r);
+    }
+}
+
+/* --- an orchestration that never returns ----------------------------------------------------------------------------
+ */
+
+/* It is said of it, after how many submits, and in the time that has really passed. */
+static void an_orchestration_that_never_returns(void **state)
+{
+    struct job jobs[8];
+    char words[200];
+
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) {
+        (void)snprintf(jobs[i].name, sizeof(jobs[i].name), "loops%u", i);
+        (void)snprintf(words, sizeof(words),
+                       "-p %s --runtime %s --device-mode %s --set stuck=0 --set loop=1 --dump-args 2", platforms[i & 1],
+                       runtimes[i >> 1 & 1], modes[i >> 2]);
+        start(&jobs[i], "TASKLENS_SCHEDULER_TIMEOUT_MS=500 TASKLENS_OP_EXECUTE_TIMEOUT_US=1000000", words);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        const uint64_t took = finish(&jobs[i], 3);
+        const char *launched;
+
+        assert_in_range(took, BUDGET_MS, BUDGET_MS + SLACK_MS);
+        expect_said("the orchestration did not return: it submitted 5 tasks, ");
+        expect_said((i >> 1 & 1) != 0 ? "none of which runs before it returns" : "all of which are done");
+        expect_said("the op-execute timeout (TASKLENS_OP_EXECUTE_TIMEOUT_US) ended the run ");
+        launched = strstr(message, "ended the run ") + strlen("ended the run ");
+        assert_true(strtod(launched, NULL) * 1000 >= BUDGET_MS && strtod(launched, NULL) * 1000 <= (double)took + 100);
+    }
+}
+
+/* The rings are full long since, and it submits on: both are said, and the device is not waited for until its budget.
+ */
+static void an_orchestration_that_submits_without_end(void **state)
+{
+    struct job jobs[4];
+    char words[200];
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        (void)snprintf(jobs[i].name, sizeof(jobs[i].name), "submits%u", i);
+        (void)snprintf(words, sizeof(words),
+                       "--runtime %s --device-mode %s --set stuck=0 --set loop=2 --task-window 64 --dump-args 2",
+                       runtimes[i & 1], modes[i >> 1]);
+        start(&jobs[i], "TASKLENS_OP_EXECUTE_TIMEOUT_US=1000000000 TASKLENS_STREAM_SYNC_TIMEOUT_MS=1000000", words);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        assert_in_range(finish(&jobs[i], 3), 2000, 2000 + SLACK_MS);
+        expect_said("task window of ring 0 is full: 64 of 64 slots used, 1 more needed");
+        expect_said("; the orchestration did not return after that: submits still go on, ");
+        expect_said(
+            " of them refused so far; the limit of 2 s for an orchestration whose run has failed ended the run ");
     }
 }
 
@@ -454,9 +510,14 @@ static void a_chip_killed_in_its_last_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_that_never_returns),    cmocka_unit_test(the_host_gives_up),
-        cmocka_unit_test(a_window_too_small_for_a_scope), cmocka_unit_test(a_chip_that_does_not_end),
-        cmocka_unit_test(parked_time_does_not_count),     cmocka_unit_test(a_chip_killed_in_its_last_words),
+        cmocka_unit_test(a_kernel_that_never_returns),
+        cmocka_unit_test(the_host_gives_up),
+        cmocka_unit_test(an_orchestration_that_never_returns),
+        cmocka_unit_test(an_orchestration_that_submits_without_end),
+        cmocka_unit_test(a_window_too_small_for_a_scope),
+        cmocka_unit_test(a_chip_that_does_not_end),
+        cmocka_unit_test(parked_time_does_not_count),
+        cmocka_unit_test(a_chip_killed_in_its_last_words),
     };
     return cmocka_run_group_tests(tests, start_lingering, fixture_teardown);
 }
