@@ -108,6 +108,10 @@ int tl__chip_main(int argc, char **argv, const char **ret_error);
 /* For that program's own _exit(): the call `called` of a kernel or an orchestration is reported as a crash is, and the
  * caller then ends the process. False, and nothing is done: between runs, in a child of the program's. */
 bool tl__chip_exit(const char *called, int code);
+/* The same of a SIGKILL that the program is about to send to that process. */
+void tl__chip_kills_itself(void);
+/* For chips in a thread: each of their threads calls `begin` first. Set before a chip is opened; NULL: nothing. */
+void tl__chip_thread_begins(void (*begin)(void));
 /* Whether the calling thread, of a chip in a thread, is in a kernel or the orchestration; `to` then says in which. Safe
  * in a signal handler. */
 bool tl__chip_whose(char *to, size_t size);

@@ -82,3 +82,8 @@ bool tl__chip_exit(const char *called, int code)
 {
     return tl__crash_exit(called, code);
 }
+
+void tl__chip_kills_itself(void)
+{
+    tl__crash_kill();
+}

@@ -83,11 +83,24 @@ static struct registers read_registers(const ucontext_t *context)
     return r;
 }
 
+static bool is_fault(int signal_number)
+{
+    for (size_t i = 0; i < COUNT_OF(faults); i++)
+        if (faults[i] == signal_number)
+            return true;
+    return signal_number == SIGTRAP || signal_number == SIGSYS; /* of an instruction */
+}
+
 static const char *how(int signal_number, int code)
 {
     if (signal_number == SIGABRT)
         return sanitized ? "abort() was called, by the sanitizer whose report stands above, or by the program"
                          : "abort() was called";
+    if (code == SI_TIMER ||
+        (code > 0 && (signal_number == SIGALRM || signal_number == SIGVTALRM || signal_number == SIGPROF)))
+        return "a timer that the program set";
+    if (code > 0 && !is_fault(signal_number))
+        return "the system sent the signal";
     if (code <= 0)
         return "the signal was sent, by raise(), kill() or a timer of the program, or by another process";
     if (signal_number == SIGILL)
@@ -104,7 +117,7 @@ static struct tl_fault read_fault(int signal_number, const siginfo_t *info, cons
     struct registers r = read_registers(context);
     struct tl_fault f = {.signal = tl__signal_name(signal_number), .how = how(signal_number, info->si_code)};
 
-    f.code = info->si_code > 0 ? r.code : 0;
+    f.code = info->si_code > 0 && is_fault(signal_number) ? r.code : 0;
     f.access = r.access;
     if (f.how == NULL) {
         f.hidden = info->si_code == SI_KERNEL;
@@ -226,6 +239,18 @@ bool tl__crash_exit(const char *called, int code)
     report(&fault, 0);
     tl_store_rel(&crash_status, 0); /* K2: what ends the process next has nothing to add */
     return true;
+}
+
+void tl__crash_kill(void)
+{
+    const struct tl_fault fault = {.signal = tl__signal_name(SIGKILL),
+                                   .how = "the program sends it to its own process"};
+
+    if (tl_load_acq(&crash_status) == 0 || getpid() != process) /* K1: between runs; or a child of the program's */
+        return;
+    take_turn();
+    report(&fault, 0);
+    tl_store_rel(&crash_status, 0); /* K2: what ends the process next has nothing to add */
 }
 
 static void on_exit_called(int code, void *arg)

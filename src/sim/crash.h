@@ -23,5 +23,8 @@ void tl__crash_set_object(const void *address);
 /* The program called `called` ("_exit", "execve") with `code`: reported like a crash; true: the caller then ends the
  * process. False, and nothing is done: between runs, in a child of the program's, in a thread of its own that ends. */
 bool tl__crash_exit(const char *called, int code);
+/* The program is about to send its own process SIGKILL, which no handler sees: reported like a crash. Nothing is done
+ * between runs and in a child of the program's. */
+void tl__crash_kill(void);
 
 #endif

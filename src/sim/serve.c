@@ -114,7 +114,7 @@ int tl__serve(const struct tl_server *server)
                                   .memory = server->memory,
                                   .bells = server->bells,
                                   .threads = server->threads,
-                                  .thread_begin = server->own_process ? tl__crash_thread : NULL};
+                                  .thread_begin = server->own_process ? tl__crash_thread : server->thread_begin};
     struct serving *s = tl__alloc(1, sizeof(*s));
     struct tl_mail *mail = tl__alloc(1, sizeof(*mail));
     bool stuck;

@@ -10,9 +10,10 @@ struct tl_server {
     const struct tl_arch *arch;
     struct tl_devmem memory;
     struct tl_bell_page *bells;
-    unsigned threads;      /* that step roles */
-    struct tl_mailbox box; /* the chip's end */
-    int own_process;       /* 1: crashes are caught and reported through the run's status */
+    unsigned threads;           /* that step roles */
+    struct tl_mailbox box;      /* the chip's end */
+    int own_process;            /* 1: crashes are caught and reported through the run's status */
+    void (*thread_begin)(void); /* else: called first in each thread of the chip; NULL: nothing */
 };
 
 /* Makes the device, says READY, and serves until CLOSE or until the host is gone. Returns 0, or the code that

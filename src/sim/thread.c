@@ -43,10 +43,19 @@ static int answer(void *ctx, const struct tl_mail *mail)
     return 0;
 }
 
+static void (*thread_begin)(void); /* set before any chip is opened */
+
+void tl__chip_thread_begins(void (*begin)(void))
+{
+    thread_begin = begin;
+}
+
 static void chip_thread(void *arg)
 {
     struct runner *r = arg;
 
+    if (r->server.thread_begin != NULL)
+        r->server.thread_begin();
     (void)tl__serve(&r->server);
 }
 
@@ -63,6 +72,7 @@ static int thread_start(struct tl_chip *c, struct tl_error *reterr)
     r->server.memory.bytes = c->memory.bytes;
     r->server.bells = c->bells;
     r->server.threads = c->opts.threads;
+    r->server.thread_begin = thread_begin;
     r->server.box.receive = take_mail;
     r->server.box.send = answer;
     r->server.box.ctx = r;

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <tasklens/program.h>
@@ -27,8 +29,19 @@ static void wait_for(pid_t child)
     (void)waitpid(child, &status, 0);
 }
 
+/* It ends the process meanwhile. */
+static void await_timer(int rc)
+{
+    const time_t until = time(NULL) + 20;
+
+    while (rc == 0 && time(NULL) < until)
+        ;
+}
+
 static void leave(int64_t way)
 {
+    struct sigevent to_process = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    timer_t timer;
     char name[] = "true", *argv[] = {name, NULL};
     pid_t child;
 
@@ -69,6 +82,19 @@ static void leave(int64_t way)
     case WAY_SIGQUEUE:
         (void)sigqueue(getpid(), SIGTERM, (union sigval){.sival_int = 1});
         (void)sleep(5);
+        break;
+    case WAY_KILL_HARD:
+        (void)kill(getpid(), SIGKILL);
+        break;
+    case WAY_THREAD_KILL_HARD:
+        (void)pthread_kill(pthread_self(), SIGKILL);
+        break;
+    case WAY_ALARM:
+        await_timer(setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = 20000}, NULL));
+        break;
+    case WAY_TIMER:
+        if (timer_create(CLOCK_MONOTONIC, &to_process, &timer) == 0)
+            await_timer(timer_settime(timer, 0, &(struct itimerspec){.it_value.tv_nsec = 20000000}, NULL));
         break;
     case WAY_CHILD_EXITS:
         child = fork();

@@ -18,6 +18,10 @@ enum {
     WAY_SYSCALL_KILL,
     WAY_PTHREAD_KILL,
     WAY_SIGQUEUE,
+    WAY_KILL_HARD,
+    WAY_THREAD_KILL_HARD,
+    WAY_ALARM,
+    WAY_TIMER,
     WAYS_OUT, /* from here on the program stays */
     WAY_CHILD_EXITS = WAYS_OUT,
     WAY_CHILD_EXITS_NOW,

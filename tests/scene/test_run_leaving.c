@@ -29,7 +29,8 @@ static const char *const who[] = {"kernel \"leaver\"", "the orchestration", "gol
                                   "prepare() of leaver"};
 static const char *const calls[WAYS_OUT] = {"",        "exit(0)",  "_exit(0)",      "quick_exit()", "pthread_exit()",
                                             "execv()", "execlp()", "exit_group(0)", "SIGTERM",      "SIGUSR1",
-                                            "SIGUSR1", "SIGUSR2",  "SIGTERM"};
+                                            "SIGUSR1", "SIGUSR2",  "SIGTERM",       "SIGKILL",      "SIGKILL",
+                                            "SIGALRM", "SIGUSR1"};
 static const struct {
     int number;
     const char *name;
@@ -48,6 +49,14 @@ static void leaves(unsigned mode, int where, int way, const char *how)
         fail_msg("%s: no \"%s\" and \"%s\" in: %s", words, who[where], how, message);
     if (where == IN_KERNEL && (strstr(message, "task r0t0") == NULL || strstr(message, "AIV core ") == NULL))
         fail_msg("%s: no task and core in: %s", words, message);
+}
+
+/* With the chip in a process there is room to say what sent the signal. */
+static void what_sent_the_signal_is_told(void **state)
+{
+    (void)state;
+    leaves(0, IN_KERNEL, WAY_ALARM, ": a timer that the program set");
+    leaves(0, IN_KERNEL, WAY_KILL_HARD, ": the program sends it to its own process");
 }
 
 static void each_way_out_is_named_and_a_failure(void **state)
@@ -99,9 +108,8 @@ static void a_child_does_not_outlive_the_chip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_way_out_is_named_and_a_failure),
-        cmocka_unit_test(each_signal_is_named_and_a_failure),
-        cmocka_unit_test(a_child_may_end_as_it_likes),
+        cmocka_unit_test(each_way_out_is_named_and_a_failure), cmocka_unit_test(what_sent_the_signal_is_told),
+        cmocka_unit_test(each_signal_is_named_and_a_failure),  cmocka_unit_test(a_child_may_end_as_it_likes),
         cmocka_unit_test(a_child_does_not_outlive_the_chip),
     };
 

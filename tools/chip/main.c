@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tasklens-chip: a simulated chip as a process. Started by the library, never by hand. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,10 +17,11 @@ void tl__way_out(const char *called, int code)
         tl__way_out_end(code);
 }
 
-/* The chip's handlers tell of it. */
+/* The chip's handlers tell of a signal, but for one that no handler sees. */
 void tl__way_out_signal(int signal_number)
 {
-    (void)signal_number;
+    if (signal_number == SIGKILL)
+        tl__chip_kills_itself();
 }
 
 void (*tl__way_out_handler(void))(int, siginfo_t *, void *)

@@ -2,11 +2,15 @@
 #include "run_way_out.h"
 
 #include <signal.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/code_place.h"
 #include "base/leftovers.h"
 #include "base/text.h"
@@ -62,6 +66,11 @@ static void tell_place(void)
     written = write(STDERR_FILENO, line, t.used);
     (void)written; /* there is nobody else to tell */
 }
+
+/* Threads of a chip in this process, which have all signals but SIGALRM blocked. */
+#define THREADS_MAX 256u
+static tl_au32 thread_ids[THREADS_MAX]; /* 0: none; written once each by the thread itself */
+static tl_au32 thread_count, asked;     /* `asked`: how many of them were asked whose signal it is */
 
 /* Says it and ends the command. Only what is safe in a signal handler: another thread may hold any lock. */
 static _Noreturn void end(enum tl_user_code whose, const char *who, const char *how)
@@ -131,13 +140,83 @@ void tl__way_out_signal(int signal_number)
     end(whose, who, how);
 }
 
+static void on_device_thread(void)
+{
+    const uint32_t number = tl_add_rlx(&thread_count, 1u); /* relaxed, both: handlers may find 0 */
+    sigset_t alarm_only;
+
+    if (number >= THREADS_MAX)
+        return;
+    tl_store_rlx(&thread_ids[number], (uint32_t)gettid());
+    (void)sigemptyset(&alarm_only);
+    (void)sigaddset(&alarm_only, SIGALRM);
+    (void)pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
+}
+
+static void on_signal(int signal_number, siginfo_t *info, void *context);
+
+/* Asks the next thread of the chip whether its code set the timer: SIGALRM to it, with the signal as the value. */
+static bool hand_on(int signal_number)
+{
+    struct sigaction action;
+    uint32_t next;
+
+    if (sigaction(SIGALRM, NULL, &action) != 0 || action.sa_sigaction != on_signal)
+        return false;
+    while ((next = tl_add_rlx(&asked, 1u)) < THREADS_MAX) { /* relaxed: a turn each */
+        const pid_t id = (pid_t)tl_load_rlx(&thread_ids[next]);
+        siginfo_t info;
+
+        memset(&info, 0, sizeof(info));
+        info.si_signo = SIGALRM;
+        info.si_code = SI_QUEUE;
+        info.si_pid = process;
+        info.si_value.sival_int = signal_number;
+        if (id != 0 && syscall(SYS_rt_tgsigqueueinfo, process, id, SIGALRM, &info) == 0)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * A timer of the program's sends its signal to the process, and any thread gets it: one that is in no code of the
+ * program's asks those of the chip. True: another has it now.
+ */
+static bool is_for_another(int signal_number)
+{
+    char line[200];
+    struct tl_text t = tl__text(line, sizeof(line));
+    ssize_t written;
+
+    if (hand_on(signal_number))
+        return true;
+    tl__text_put(&t, "tasklens run: a timer ends the command by ");
+    tl__text_put(&t, tl__signal_name(signal_number));
+    tl__text_put(&t, "; no code of the program ran at that moment\n");
+    written = write(STDERR_FILENO, line, t.used);
+    (void)written; /* there is nobody else to tell */
+    return false;
+}
+
 /* What another process sent is for the command, and ends it as it always does. */
 static void on_signal(int signal_number, siginfo_t *info, void *context)
 {
-    if (info->si_code > 0) {
+    const bool asks = signal_number == SIGALRM && info->si_code == SI_QUEUE && info->si_pid == process;
+    const bool timer =
+        asks || info->si_code == SI_TIMER ||
+        ((signal_number == SIGALRM || signal_number == SIGVTALRM || signal_number == SIGPROF) && info->si_code > 0);
+
+    if (info->si_code > 0 && !timer) {
         tl__code_registers(context, &fault_code, &fault_stack);
         if (fault_code != (uint64_t)(uintptr_t)info->si_addr)
             fault_stack = 0; /* no jump to where no code is */
+    }
+    if (asks)
+        signal_number = info->si_value.sival_int;
+    if (timer) {
+        tl__way_out_signal(signal_number);
+        if (is_for_another(signal_number))
+            return;
     }
     if (info->si_code > 0 || info->si_code == SI_TIMER || info->si_pid == getpid())
         tl__way_out_signal(signal_number);
@@ -165,13 +244,23 @@ static void catch_signal(int signal_number, bool always)
         (void)sigaction(signal_number, &action, NULL);
 }
 
+/* An alarm that whoever started the command has set is for the command. */
+static bool alarm_is_set(void)
+{
+    struct itimerval left;
+
+    return getitimer(ITIMER_REAL, &left) == 0 && (left.it_value.tv_sec != 0 || left.it_value.tv_usec != 0);
+}
+
 void tl__way_out_install(void)
 {
     process = getpid();
+    tl__chip_thread_begins(on_device_thread);
     (void)on_exit(on_exit_called, NULL);
     (void)at_quick_exit(on_quick_exit);
     for (size_t i = 0; i < COUNT_OF(endings); i++)
-        catch_signal(endings[i], endings[i] == SIGINT || endings[i] == SIGTERM || endings[i] == SIGHUP);
+        if (endings[i] != SIGALRM || !alarm_is_set())
+            catch_signal(endings[i], endings[i] == SIGINT || endings[i] == SIGTERM || endings[i] == SIGHUP);
     for (int number = SIGRTMIN; number < SIGRTMAX; number++)
         catch_signal(number, false);
 }
