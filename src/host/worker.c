@@ -188,12 +188,12 @@ TL_API void tl_worker_close(struct tl_worker *w)
     while (w->runs != NULL)
         close_run(w->runs);
     tl__engine_destroy(w->engine);
+    if (w->transport_ready)
+        tl__transport_fini(&w->transport);
     if (w->poisoned_epoch != 0 && w->opts.mode == TL_DEVICE_THREAD) {
         tl__chip_close(w->chip, true);
         return; /* the stuck kernel's code and memory have to stay */
     }
-    if (w->transport_ready)
-        tl__transport_fini(&w->transport);
     tl__chip_close(w->chip, false);
     for (struct tl_loaded *l = w->loaded; l != NULL; l = next) {
         next = l->next;

@@ -140,15 +140,22 @@ static int start(struct tl_chip *c, struct tl_error *reterr)
     return rc;
 }
 
+/* Mappings of the two stay as they are. */
+static void close_files(struct tl_chip *c)
+{
+    if (c->bells_fd >= 0)
+        (void)close(c->bells_fd);
+    c->bells_fd = -1;
+    tl__sim_memory_fini(&c->memory);
+}
+
 static void free_chip(struct tl_chip *c)
 {
     if (c->mapping != NULL)
         (void)munmap(c->mapping, c->memory.bytes);
     if (c->bells != NULL)
         (void)munmap(c->bells, sizeof(*c->bells));
-    if (c->bells_fd >= 0)
-        (void)close(c->bells_fd);
-    tl__sim_memory_fini(&c->memory);
+    close_files(c);
     tl__free(c->outgoing);
     tl__free(c);
 }
@@ -194,7 +201,7 @@ void tl__chip_close(struct tl_chip *c, bool abandon)
 
         if (abandon || busy)
             if (c->ops->kill(c) == TL_ENOTSUP && abandon)
-                return; /* a thread is still in there: all of it has to stay */
+                return close_files(c); /* a thread is still in there: the rest has to stay */
         c->outgoing->kind = TL_MAIL_CLOSE;
         (void)c->ops->send(c, c->outgoing);
     }

@@ -2,19 +2,23 @@
 /*
  * A run that stands still says why: a core that does not acknowledge what it was given, and tasks that all wait, each
  * on both archs and runtimes. (A kernel that does not return: unit/test_device, scene/test_hang; a full ring: the
- * same.)
+ * same.) Each seed is an order of its own. Usage: test [FIRST_SEED [SEEDS]], or $TASKLENS_SEEDS.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
 #include "base/env_controlled.h"
 #include "base/log.h"
 #include "support/bare_device.h"
+#include "support/seeds.h"
+
+#define DEFAULT_SEEDS 100u
 
 enum { FUNC_ADD };
 enum { CHAIN = 4 };
@@ -76,13 +80,36 @@ static void body(void *arg)
     bare_close(&b);
 }
 
+static int compare(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* A sweep whose seeds repeat each other shows nothing: nine tenths of them are orders that no other has. */
+static void expect_many_orders(uint64_t *orders, uint64_t n)
+{
+    uint64_t distinct = n != 0;
+
+    qsort(orders, n, sizeof(*orders), compare);
+    for (uint64_t i = 1; i < n; i++)
+        distinct += orders[i] != orders[i - 1];
+    print_message("%llu orders under %llu seeds\n", (unsigned long long)distinct, (unsigned long long)n);
+    assert_true(distinct * 10 >= n * 9);
+}
+
 /* In many orders; the budget is 20 s of virtual time. `rings`: with the other runtime too. */
 static void expect(const char *faults, bool rings, uint64_t value, const char *const *says)
 {
     static const char *const archs[] = {"a2a3", "a5"};
 
+    uint64_t *orders = calloc(seeds, sizeof(*orders)), n_orders = 0;
+
+    assert_non_null(orders);
     tl__log_set_sink(keep_line, NULL);
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (seed_now = first_seed; seed_now < first_seed + seeds; seed_now++) {
+        const uint64_t seed = seed_now;
         struct scene s = {.opts = {.threads = 1 + (unsigned)(seed % 3),
                                    .clusters = 2,
                                    .schedulers = 2,
@@ -95,6 +122,7 @@ static void expect(const char *faults, bool rings, uint64_t value, const char *c
         lines[0] = '\0';
         if (tl__controlled_run(&opts, body, &s, &report) != 0)
             fail_msg("%s", report.text);
+        orders[n_orders++] = report.trace_hash;
         assert_int_equal(report.allocs_live, 0);
         assert_true(report.faults.entries[0].fired >= 1);
         assert_int_equal(s.code, TL_EHANG);
@@ -104,7 +132,10 @@ static void expect(const char *faults, bool rings, uint64_t value, const char *c
             if (strstr(lines, *at) == NULL && strstr(s.message, *at) == NULL)
                 fail_msg("\"%s\" is not in:\n%s\n%s", *at, lines, s.message);
     }
+    seed_now = 0;
     tl__log_set_sink(NULL, NULL);
+    expect_many_orders(orders, n_orders);
+    free(orders);
 }
 
 static void a_core_that_does_not_acknowledge(void **state)
@@ -134,11 +165,13 @@ static void tasks_that_all_wait(void **state)
     assert_null(strstr(lines, "RUNNING"));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_core_that_does_not_acknowledge),
-        cmocka_unit_test(tasks_that_all_wait),
+        cmocka_unit_test_teardown(a_core_that_does_not_acknowledge, say_seed),
+        cmocka_unit_test_teardown(tasks_that_all_wait, say_seed),
     };
+
+    seeds_from(argc, argv, DEFAULT_SEEDS, true);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
