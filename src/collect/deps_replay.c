@@ -18,10 +18,13 @@ struct side {
     size_t at;
 };
 
+#define SCOPES_PER_TASK 256u /* that a recording may open on average, besides the deepest there can be once */
+
 struct tl_deps_replay {
     struct tl_graph *graph;
     tl_deps_lookup lookup;
     void *ctx;
+    uint64_t may_open;   /* scopes: what the records so far allow */
     TL_VEC(bool) manual; /* by open scope; of an outer one without tasks of its own it is a guess, which nobody sees */
     struct tl_task_args args;
     struct tl_tensor out[TL_MAX_TENSORS];
@@ -55,6 +58,7 @@ int tl__deps_replay_create(uint32_t rings, const uint64_t *tasks, tl_deps_lookup
         return tl__fail(reterr, TL_ENOMEM, "no memory for the replay of a graph");
     r->lookup = lookup;
     r->ctx = ctx;
+    r->may_open = TL_DEPS_MAX_DEPTH;
     code = tl__graph_create(&opts, &r->graph, reterr);
     if (code < 0) {
         tl__free(r);
@@ -90,6 +94,9 @@ static void close_scope(struct tl_deps_replay *r)
 
 static int open_scope(struct tl_deps_replay *r, bool manual)
 {
+    if (r->may_open == 0)
+        return TL_ECORRUPT;
+    r->may_open--;
     if (tl_vec_push(&r->manual, manual) < 0)
         return TL_ENOMEM;
     if (tl__graph_scope_begin(r->graph, manual ? TL_SCOPE_MANUAL : TL_SCOPE_AUTO, "replay", 0) >= 0)
@@ -99,16 +106,20 @@ static int open_scope(struct tl_deps_replay *r, bool manual)
 }
 
 /* Opens and ends scopes until the next task stands where it stood. Two scopes one after the other of one kind and depth
- * count as one here: an owner then stays good for longer than it was, which takes nothing away. */
+ * count as one here: an owner then stays good for longer than it was, which takes nothing away. A record of 128 bytes
+ * may name any depth: how many scopes are opened in all goes by how many records there are. */
 static int enter_scope(struct tl_deps_replay *r, uint32_t depth, bool manual)
 {
+    int code;
+
+    r->may_open += SCOPES_PER_TASK;
     while (r->manual.count > depth)
         close_scope(r);
     if (depth > 0 && r->manual.count == depth && r->manual.items[depth - 1] != manual)
         close_scope(r);
     while (r->manual.count < depth)
-        if (open_scope(r, r->manual.count + 1 == depth && manual) < 0)
-            return TL_ENOMEM;
+        if ((code = open_scope(r, r->manual.count + 1 == depth && manual)) < 0)
+            return code;
     return 0;
 }
 
@@ -180,6 +191,11 @@ static int plan(struct tl_deps_replay *r, const struct tl_deps_submit *s, struct
     struct tl_error err = {0};
     int code = enter_scope(r, t->depth, manual);
 
+    if (code == TL_ECORRUPT)
+        return tl__fail(reterr, code,
+                        "task " TASK_NAME " at scope depth %u: the tasks so far would have opened more than %u scopes "
+                        "and %u for each of them",
+                        TASK_OF(t->task_id), t->depth, TL_DEPS_MAX_DEPTH, SCOPES_PER_TASK);
     if (code < 0)
         return tl__fail(reterr, code, "no memory for the scopes of a graph");
     code = (t->flags & TL_WIRE_DEPS_ALLOC) != 0 ? plan_alloc(r, s, ret_plan, &err) : plan_task(r, s, ret_plan, &err);

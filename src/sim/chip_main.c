@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/log.h"
 #include "sim/chip.h"
 #include "sim/crash.h"
 #include "sim/serve.h"
@@ -33,6 +34,8 @@ static int answer(void *ctx, const struct tl_mail *mail)
     do {
         n = send(TL_CHIP_FD_MAIL, mail, sizeof(*mail), MSG_NOSIGNAL);
     } while (n < 0 && errno == EINTR);
+    if (n < 0 && (errno == EBADF || errno == ENOTSOCK))
+        tl_log_error("the program has closed the chip's mailbox, descriptor %d: the chip ends", TL_CHIP_FD_MAIL);
     return n == (ssize_t)sizeof(*mail) ? 0 : TL_EDEVICE;
 }
 

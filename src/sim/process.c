@@ -26,7 +26,8 @@
 
 extern char **environ;
 
-#define END_NS UINT64_C(10000000000) /* a sanitizer on a busy machine takes seconds to look for leaks */
+#define CLOSED_NS UINT64_C(2000000000) /* between the end of a chip's mailbox and its own */
+#define END_NS UINT64_C(10000000000)   /* a sanitizer on a busy machine takes seconds to look for leaks */
 
 struct runner {
     struct tl_chip *chip;
@@ -116,6 +117,22 @@ static int spawn_chip(struct runner *r, const char *path)
     return err;
 }
 
+/* A process that ends closes its files just before it is gone. */
+static bool ends_soon(int process)
+{
+    struct pollfd end = {.fd = process, .events = POLLIN};
+    const uint64_t deadline = tl__now_ns() + CLOSED_NS;
+    uint64_t now;
+
+    while ((now = tl__now_ns()) < deadline) {
+        const int ready = poll(&end, 1, (int)((deadline - now) / 1000000) + 1);
+
+        if (ready > 0 || (ready < 0 && errno != EINTR))
+            return ready > 0;
+    }
+    return false;
+}
+
 /*
  * Delivers what the chip says until it is gone. The mailbox's end alone does not tell of a death: a process that a
  * program forked in the chip has the chip's end too, and keeps the mailbox open for as long as it lives. So the process
@@ -124,6 +141,7 @@ static int spawn_chip(struct runner *r, const char *path)
  */
 static void listen_to_chip(struct runner *r, char *misuse, size_t size)
 {
+    bool closed = false;
     const int process = (int)syscall(SYS_pidfd_open, r->pid, 0); /* close-on-exec by itself; poll() passes over -1 */
     struct pollfd both[2] = {{.fd = r->fd, .events = POLLIN}, {.fd = process, .events = POLLIN}};
 
@@ -143,8 +161,16 @@ static void listen_to_chip(struct runner *r, char *misuse, size_t size)
                            n == 1 ? "" : "s", TL_CHIP_FD_MAIL);
             (void)kill(r->pid, SIGKILL); /* not reaped yet, so the number is the chip's */
             break;
+        } else if (n == 0 && process >= 0 && both[1].revents == 0) { /* closed, and the chip lives */
+            closed = true;
+            break;
         } else if (n >= 0 || (errno != EINTR && errno != EAGAIN) || (errno == EAGAIN && both[1].revents != 0))
             break;
+    }
+    if (closed && !ends_soon(process)) {
+        (void)snprintf(misuse, size, "was killed, because a program closed the chip's mailbox, descriptor %d",
+                       TL_CHIP_FD_MAIL);
+        (void)kill(r->pid, SIGKILL);
     }
     if (process >= 0)
         (void)close(process);

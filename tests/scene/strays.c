@@ -10,7 +10,7 @@
 #include <tasklens/program.h>
 
 enum { PARAM_WAY };
-enum { WAY_NONE, WAY_BELLS, WAY_TRUNCATE, WAY_MAIL, WAY_MIX, WAYS };
+enum { WAY_NONE, WAY_BELLS, WAY_TRUNCATE, WAY_MAIL, WAY_MIX, WAY_CLOSE, WAYS };
 enum { FUNC_ADD };
 enum { TASKS = 6, ELEMENTS = 16 };
 
@@ -76,6 +76,11 @@ static void add(const struct tl_kernel_args *k)
     if (way == WAY_MAIL) {
         ignored = write(5, "x", 1);
         (void)ignored;
+    }
+    if (way == WAY_CLOSE) {
+        (void)close(5);
+        for (;;)
+            (void)pause();
     }
 }
 

@@ -7,7 +7,7 @@
 
 static const char program[] = TL_TEST_BINARY_DIR "/tests/strays.so";
 
-enum { NONE, BELLS, TRUNCATE, MAIL, MIX };
+enum { NONE, BELLS, TRUNCATE, MAIL, MIX, CLOSE };
 
 /* Recorders on, with small buffers, so that lanes and host have to meet. */
 static void run_way(int way, int code)
@@ -55,6 +55,15 @@ static void a_byte_in_the_mailbox_ends_the_run_at_once(void **state)
     expect(0, "dump --verify w3");
 }
 
+/* No budget is waited for, and what was recorded until then is there. */
+static void a_closed_mailbox_ends_the_run(void **state)
+{
+    (void)state;
+    run_way(CLOSE, 3);
+    expect_in(message, "a program closed the chip's mailbox, descriptor 5");
+    expect(0, "dump --verify w5");
+}
+
 static void a_negative_func_id_in_a_mix_is_refused(void **state)
 {
     (void)state;
@@ -68,6 +77,7 @@ int main(void)
         cmocka_unit_test(a_bell_page_full_of_zeros_costs_nothing),
         cmocka_unit_test(memory_of_the_chip_cannot_be_cut),
         cmocka_unit_test(a_byte_in_the_mailbox_ends_the_run_at_once),
+        cmocka_unit_test(a_closed_mailbox_ends_the_run),
         cmocka_unit_test(a_negative_func_id_in_a_mix_is_refused),
     };
 

@@ -448,6 +448,31 @@ static void an_argument_or_a_task_that_was_otherwise_is_an_error(void **state)
     must_refuse(TL_ECORRUPT, "task r0t3, edge from r0t0: the runtime decided: no such edge; its rules say: explicit");
 }
 
+/* A depth is one word of a record, and each of its scopes is work: a recording may not ask for more than it is long. */
+static void scopes_are_bounded_by_the_records(void **state)
+{
+    struct tl_tensor x = tensor_at(0x10000, 16);
+
+    (void)state;
+    begin(NULL);
+    for (uint32_t task = 0; task < 20; task++) {
+        for (unsigned depth = 0; depth < 60000; depth++)
+            scope(TL_SCOPE_AUTO);
+        (void)submit('x', &x);
+        for (unsigned depth = 0; depth < 60000; depth++)
+            scope_end();
+        (void)submit('x', &x);
+        for (uint32_t ring = 0; ring < TL_RINGS; ring += TL_RINGS - 1)
+            retire(ring, task);
+    }
+    must_refuse(TL_ECORRUPT, " at scope depth 60000: the tasks so far would have opened more than 1048576 scopes");
+    begin(NULL);
+    for (unsigned depth = 0; depth < 4000; depth++)
+        scope(TL_SCOPE_AUTO);
+    (void)submit('x', &x);
+    must_export();
+}
+
 /* Rules that come to the same edges in another order agree. */
 static void the_order_of_edges_does_not_count(void **state)
 {
@@ -581,6 +606,7 @@ int main(void)
         TEST(any_number_of_dependencies),
         TEST(a_difference_is_an_error_that_names_the_edge),
         TEST(an_argument_or_a_task_that_was_otherwise_is_an_error),
+        TEST(scopes_are_bounded_by_the_records),
         TEST(the_order_of_edges_does_not_count),
         TEST(a_guess_is_the_runtime_s),
         TEST(a_run_that_ended_in_a_task_lists_those_before),
