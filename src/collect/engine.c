@@ -213,6 +213,15 @@ void tl__engine_destroy(struct tl_engine *e)
     tl__free(e);
 }
 
+bool tl__engine_works(struct tl_engine *e, uint64_t *seen)
+{
+    const uint64_t over = tl_load_rlx(&e->jobs_over), jobs = tl_load_rlx(&e->jobs); /* relaxed: only change matters */
+    const bool works = over != jobs || jobs != *seen;
+
+    *seen = jobs;
+    return works;
+}
+
 uint64_t tl__engine_parked_ns(struct tl_engine *e, uint32_t epoch)
 {
     struct tl_transport *t = e->transport;

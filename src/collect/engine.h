@@ -74,6 +74,9 @@ int tl__engine_export(struct tl_engine *e, uint32_t epoch, const uint64_t *expec
                       struct tl_error *reterr);
 /* Time in which any lane was parked so far (wire/parked.h), the open interval included; for watchdogs. Any thread. */
 uint64_t tl__engine_parked_ns(struct tl_engine *e, uint32_t epoch);
+/* Whether the host has something of a lane's to write, or got something since the look that left *seen: 0 before the
+ * first. Nothing of this is the device's word. Any thread. */
+bool tl__engine_works(struct tl_engine *e, uint64_t *seen);
 
 /* Figures for a progress line, of payload bytes. Any thread. */
 struct tl_engine_progress {

@@ -176,8 +176,9 @@ struct tl_engine {
      * the threads that move the heartbeat. */
     struct tl_lock queue_lock;
     _Atomic(struct tl_batch *)
-        queue_last;       /* newest first, by `queued`; J1: pushed by shards; J2: taken whole by the writer */
-    tl_au64 queued_bytes; /* payload bytes waiting; for messages */
+        queue_last;          /* newest first, by `queued`; J1: pushed by shards; J2: taken whole by the writer */
+    tl_au64 queued_bytes;    /* payload bytes waiting; for messages */
+    tl_au64 jobs, jobs_over; /* of all runs: handed to the writer, and done; for watchdogs */
     struct tl_bell writer_bell, done_bell;
     struct tl_lock slab_lock;
     struct tl_slab *free_slabs; /* guard: slab_lock */

@@ -29,7 +29,8 @@ void tl__batch_queue(struct tl_batch *batch, uint64_t bin_bytes)
     struct tl_batch *last;
 
     batch->lane->jobs_queued++;
-    (void)tl_add_rlx(&e->queued_bytes, batch->payload_bytes); /* relaxed: a figure */
+    (void)tl_add_rlx(&e->queued_bytes, batch->payload_bytes); /* relaxed, both: figures */
+    (void)tl_add_rlx(&e->jobs, 1u);
     tl__lock(&e->queue_lock);
     batch->bin_base = batch->run->bin_end;
     batch->run->bin_end += bin_bytes;

@@ -278,6 +278,7 @@ static void job_do(struct tl_batch *batch)
         tl__bell_ring(lane->shard->bell);
     if (end)
         (void)tl_add_rel(&run->ends, 1u); /* H7: all that the lane recorded is written; pairs with H8 */
+    (void)tl_add_rlx(&e->jobs_over, 1u);  /* relaxed: a figure */
     /* Last: after it the run may be gone. */
     (void)tl_add_rel(&run->jobs_done, 1u); /* H5: pairs with H6 */
     if (end)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "host/worker_impl.h"
+#include "wire/lane.h"
 
 /* How long an orchestration may go on after its run has failed: its submits are refused, and it should see that. */
 #define REFUSED_NS UINT64_C(2000000000)
@@ -45,17 +46,40 @@ bool tl__run_recorded(struct tl_run *run, struct tl_engine_progress *ret_progres
     return run->recording;
 }
 
+/*
+ * Parked time as the device counts it, in a word of its memory that a kernel's stray write may hit. A lane that waits
+ * for the host gives it work, or gives it up after TL_HOST_DEAD_NS. So where the host has had none for twice as long,
+ * no lane waits for it, and the time counts for the watchdogs from there on. Time in which the host itself stood still
+ * does not count.
+ */
+static uint64_t believed_parked_ns(struct tl_run *run, uint64_t now)
+{
+    struct tl_engine *e = run->worker->engine;
+    const uint64_t passed = run->looked_ns != 0 ? now - run->looked_ns : 0;
+
+    if (!run->recording)
+        return 0;
+    run->looked_ns = now;
+    if (tl__engine_works(e, &run->seen_jobs))
+        run->no_work_ns = 0;
+    else
+        run->no_work_ns += passed < 2 * LOOK_NS_MAX ? passed : 2 * LOOK_NS_MAX;
+    if (run->no_work_ns < 2 * TL_HOST_DEAD_NS)
+        run->parked_ns = tl__engine_parked_ns(e, run->epoch);
+    return run->parked_ns;
+}
+
 /* Time in which nothing moved and no lane waited for the host. */
 static uint64_t idle_ns(struct tl_run *run)
 {
-    struct tl_worker *w = run->worker;
     uint64_t now = tl__now_ns(), retired, submitted, parked, idle;
 
     tl__run_progress(run, &retired, &submitted);
-    parked = run->recording ? tl__engine_parked_ns(w->engine, run->epoch) : 0;
+    parked = believed_parked_ns(run, now);
     if (retired + submitted != run->seen_progress) {
         run->seen_progress = retired + submitted;
         run->idle_from_ns = now;
+        run->no_work_ns = 0;
         run->idle_parked_ns = parked;
     }
     idle = now - run->idle_from_ns;

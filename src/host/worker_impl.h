@@ -46,6 +46,8 @@ struct tl_run {
     uint64_t tensor_block[TL_MAX_PROGRAM_ARGS]; /* the allocations that hold them */
     /* The host's watchdog. */
     uint64_t launched_ns, seen_progress, idle_from_ns, idle_parked_ns;
+    /* What the device says of parked time is believed while the host has work from its lanes. */
+    uint64_t looked_ns, seen_jobs, no_work_ns, parked_ns;
     /* How the device ended it. */
     bool dead;  /* the chip is gone, what it left is to be reconciled */
     bool stuck; /* a kernel did not come back, the chip is of no more use */
@@ -129,8 +131,8 @@ void tl__crash_report(struct tl_run *run);
 
 /* Waits until the device is done with the run, or until `deadline_ns`: TL_ETIMEDOUT. 0 says nothing of how it ended. */
 int tl__run_settle(struct tl_run *run, uint64_t deadline_ns);
-/* Waits until the recording of a settled, good run has arrived: TL_ETIMEDOUT at the deadline. 0 where there is nothing to
- * wait for. tl_worker_wait does it too; this is for who wants to look up in between. */
+/* Waits until the recording of a settled, good run has arrived: TL_ETIMEDOUT at the deadline. 0 where there is nothing
+ * to wait for. tl_worker_wait does it too; this is for who wants to look up in between. */
 int tl__run_drain(struct tl_run *run, uint64_t deadline_ns);
 /* Tasks so far; figures for a progress line. */
 void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_submitted);

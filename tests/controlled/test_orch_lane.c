@@ -18,6 +18,9 @@
 #include "artifact/dfx_meta.h"
 #include "base/atomic.h"
 #include "base/env_controlled.h"
+#include "collect/engine_impl.h"
+#include "host/worker_impl.h"
+#include "wire/parked.h"
 #include "support/capture.h"
 #include "support/seeds.h"
 #include "support/swim_rules.h"
@@ -31,15 +34,18 @@ enum { FUNC_STEP, FUNC_STUCK };
 
 /* What one run does. */
 enum way {
-    WAY_SLOW_HOST,   /* ends well */
-    WAY_LOOPS,       /* the orchestration submits, then loops for ever; a kernel never returns */
-    WAY_STUCK_INSIDE /* the orchestrator's thread, alone, waits for room and gets stuck in a kernel */
+    WAY_SLOW_HOST,    /* ends well */
+    WAY_LOOPS,        /* the orchestration submits, then loops for ever; a kernel never returns */
+    WAY_STUCK_INSIDE, /* the orchestrator's thread, alone, waits for room and gets stuck in a kernel */
+    WAY_LIES          /* a kernel never returns, and writes into the device's count of parked time */
 };
 
 static tl_au32 release;  /* 1: whoever is stuck may go */
 static tl_au32 finished; /* submits that have returned; writer: orchestrator */
 static tl_task_id ids[TASKS];
 static enum way way;
+
+static struct tl_worker *worker;
 
 static void stand_still(void)
 {
@@ -52,9 +58,22 @@ static void step(const struct tl_kernel_args *k)
     TL_DATA(k, 0, uint64_t)[0]++;
 }
 
+/* As a stray write: for who believes it, some lane waits for the host from now on. */
+static void lie(void)
+{
+    struct tl_chip_view view;
+
+    tl__chip_view(worker->chip, &view);
+    tl__parked_enter((struct tl_dfx_header *)(void *)((uint8_t *)(view.mapping != NULL ? view.mapping : view.shared) +
+                                                      (worker->engine->region_addr - TL_DEV_BASE)),
+                     tl__now_ns());
+}
+
 static void stuck(const struct tl_kernel_args *k)
 {
     (void)k;
+    if (way == WAY_LIES)
+        lie();
     stand_still();
 }
 
@@ -93,7 +112,6 @@ static void body(void *arg)
 {
     static uint64_t words[TASKS];
     struct tl_host_tensor tensor = capture_row("words", TL_INOUT, TL_UINT64, words, TASKS);
-    struct tl_worker *worker;
     struct tl_loaded *loaded;
 
     (void)arg;
@@ -162,13 +180,14 @@ static void one_seed(unsigned cell, uint64_t seed)
     (void)snprintf(faults, sizeof(faults), "freeze.host-collect@%u=9000000000", 3000 + (unsigned)(seed * 97 % 6000));
     if (tl__controlled_run(&opts, body, NULL, &report) != 0)
         fail_msg("%s", report.text);
-    if (c.code != (way == WAY_SLOW_HOST ? 0 : TL_EHANG))
+    if (c.code != (way == WAY_SLOW_HOST ? 0 : way == WAY_LIES ? TL_ETIMEDOUT : TL_EHANG))
         fail_msg("seed %llu: %d: %s", (unsigned long long)seed, c.code, c.error.msg);
     if (way == WAY_SLOW_HOST) {
         assert_int_equal(report.allocs_live, 0);
         waited += c.result.parked_ns > 1000 * MS;
     }
-    check_submits();
+    if (way != WAY_LIES)
+        check_submits();
     capture_end(&c);
 }
 
@@ -238,6 +257,13 @@ static void a_hang_inside_the_wait_for_room(void **state)
     sweep(WAY_STUCK_INSIDE, 2);
 }
 
+/* The device believes itself and declares no hang; the host's budget ends the run, a minute later than else. */
+static void a_lie_about_parked_time_ends_too(void **state)
+{
+    (void)state;
+    sweep(WAY_LIES, 2);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +271,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(it_waits_for_a_slow_host, say_seed),
         cmocka_unit_test_teardown(a_hang_while_the_orchestration_loops, say_seed),
         cmocka_unit_test_teardown(a_hang_inside_the_wait_for_room, say_seed),
+        cmocka_unit_test_teardown(a_lie_about_parked_time_ends_too, say_seed),
     };
 
     seeds_from(argc, argv, DEFAULT_SEEDS, false);
