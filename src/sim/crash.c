@@ -41,6 +41,7 @@ static const int endings[] = {SIGTERM, SIGHUP,  SIGQUIT, SIGINT, SIGPIPE, SIGUSR
 /* Threads that run the program's code, for signals that the kernel delivers to another one. */
 #define THREADS_MAX 256u
 static tl_au32 thread_ids[THREADS_MAX]; /* 0: none; written once each, before any launch or by the thread itself */
+static tl_au32 timer_handed_on;         /* the signal of a timer that a thread in no kernel got; 0: none */
 static tl_au32 thread_count, asked;     /* `asked`: how many of them were asked whose signal it is */
 static bool sanitized;                  /* the address sanitizer is in this process */
 static pid_t process;                   /* 0: not a chip's process; a forked child is another */
@@ -91,13 +92,19 @@ static bool is_fault(int signal_number)
     return signal_number == SIGTRAP || signal_number == SIGSYS; /* of an instruction */
 }
 
+static bool is_timer(int signal_number, int code)
+{
+    return code == SI_TIMER ||
+           (code > 0 && (signal_number == SIGALRM || signal_number == SIGVTALRM || signal_number == SIGPROF));
+}
+
 static const char *how(int signal_number, int code)
 {
     if (signal_number == SIGABRT)
         return sanitized ? "abort() was called, by the sanitizer whose report stands above, or by the program"
                          : "abort() was called";
-    if (code == SI_TIMER ||
-        (code > 0 && (signal_number == SIGALRM || signal_number == SIGVTALRM || signal_number == SIGPROF)))
+    if (is_timer(signal_number, code) ||
+        (code == SI_TKILL && tl_load_rlx(&timer_handed_on) == (uint32_t)signal_number)) /* relaxed: from on_ending */
         return "a timer that the program set";
     if (code > 0 && !is_fault(signal_number))
         return "the system sent the signal";
@@ -210,6 +217,8 @@ static void on_ending(int signal_number, siginfo_t *info, void *context)
     /* A terminal's interrupt is for the host, which decides; a host that it ends takes us along. */
     if (signal_number == SIGINT && !ours)
         return;
+    if (is_timer(signal_number, info->si_code))
+        tl_store_rlx(&timer_handed_on, (uint32_t)signal_number); /* relaxed: the signal itself orders it */
     while (ours && tl__device_current() == TL_CURRENT_NONE &&
            (next = tl_add_rlx(&asked, 1u)) < THREADS_MAX) { /* relaxed: a turn each */
         pid_t id = (pid_t)tl_load_rlx(&thread_ids[next]);   /* relaxed: a thread's own number, or 0 */
