@@ -50,7 +50,7 @@ static void shift(uint64_t *stamp, uint64_t by)
 
 static struct tl_swimlane read_shifted(uint64_t by)
 {
-    struct tl_swimlane back;
+    struct tl_swimlane back = {0};
     struct tl_error err = {0};
 
     for (uint64_t i = 0; i < w.lane.n_cores; i++) {
