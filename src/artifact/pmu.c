@@ -37,18 +37,33 @@ const char *tl__pmu_event_name(unsigned event_type)
     return event_type < sizeof(names) / sizeof(names[0]) ? names[event_type] : NULL;
 }
 
-static void put_header(struct tl_out *out, const struct tl_pmu *pmu)
+static char *put_word(char *p, const char *word, char after)
 {
-    for (unsigned i = 0; i < TL_PMU_EVENT_TYPE; i++) {
-        tl__out_bytes(out, words[i], strlen(words[i]));
-        tl__out_bytes(out, ",", 1);
-    }
-    for (unsigned i = 0; i < pmu->n_counters; i++) {
-        tl__out_bytes(out, pmu->names[i], strlen(pmu->names[i]));
-        tl__out_bytes(out, ",", 1);
-    }
-    tl__out_bytes(out, words[TL_PMU_EVENT_TYPE], strlen(words[TL_PMU_EVENT_TYPE]));
-    tl__out_bytes(out, "\n", 1);
+    const size_t n = strlen(word);
+
+    memcpy(p, word, n);
+    p[n] = after;
+    return p + n + 1;
+}
+
+static char *put_header(char *p, const struct tl_pmu *pmu)
+{
+    for (unsigned i = 0; i < TL_PMU_EVENT_TYPE; i++)
+        p = put_word(p, words[i], ',');
+    for (unsigned i = 0; i < pmu->n_counters; i++)
+        p = put_word(p, pmu->names[i], ',');
+    return put_word(p, words[TL_PMU_EVENT_TYPE], '\n');
+}
+
+static size_t header_bytes(const struct tl_pmu *pmu)
+{
+    size_t n = 0;
+
+    for (unsigned i = 0; i < TL_PMU_FIXED; i++)
+        n += strlen(words[i]) + 1;
+    for (unsigned i = 0; i < pmu->n_counters; i++)
+        n += strlen(pmu->names[i]) + 1;
+    return n + 1;
 }
 
 static char *put_number(char *p, uint64_t value)
@@ -78,25 +93,28 @@ static char *put_row(char *p, const struct tl_pmu_row *r, const uint64_t *counte
 int tl__pmu_write(const char *dir, const struct tl_pmu *pmu, struct tl_error *reterr)
 {
     struct tl_out out;
+    size_t room;
     char *buffer, *p;
     int code;
 
     if (pmu->n_counters > TL_PMU_MAX_COLUMNS)
         return tl__fail(reterr, TL_EINVAL, "%s/%s: %u counters, of %u at most", dir, TL_PMU_NAME, pmu->n_counters,
                         TL_PMU_MAX_COLUMNS);
-    buffer = p = tl__alloc(1, BUFFER_BYTES);
+    room = header_bytes(pmu) + BUFFER_BYTES;
+    buffer = p = tl__alloc(1, room);
     if (buffer == NULL)
         return tl__fail(reterr, TL_ENOMEM, "%s/%s: out of memory", dir, TL_PMU_NAME);
     code = tl__out_open_in(&out, dir, TL_PMU_NAME, reterr);
     if (code == 0) {
-        put_header(&out, pmu);
+        p = put_header(p, pmu);
         for (uint64_t i = 0; i < pmu->n_rows; i++) {
             p = put_row(p, &pmu->rows[i], pmu->counters + i * pmu->n_counters, pmu->n_counters);
-            if ((size_t)(p - buffer) > BUFFER_BYTES - LINE_BYTES || i + 1 == pmu->n_rows) {
+            if ((size_t)(p - buffer) > room - LINE_BYTES) {
                 tl__out_bytes(&out, buffer, (size_t)(p - buffer));
                 p = buffer;
             }
         }
+        tl__out_bytes(&out, buffer, (size_t)(p - buffer));
         code = tl__out_commit(&out, reterr);
     }
     tl__free(buffer);

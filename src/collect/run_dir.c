@@ -19,6 +19,9 @@
 #define PATH_BYTES 1400
 #define PROGRAM_PATTERN "program/*.so"
 
+/* Of a recording. */
+static const char *const folders[] = {TL_DUMP_DIR_NAME, TL_SCOPE_DIR_NAME, "program"};
+
 static bool there(const char *dir, const char *name, struct stat *st)
 {
     char path[PATH_BYTES];
@@ -42,7 +45,6 @@ static bool is_empty(const char *dir)
 
 int tl__run_dir_check(const char *dir, bool *ret_used, struct tl_error *reterr)
 {
-    static const char *const folders[] = {TL_DUMP_DIR_NAME, TL_SCOPE_DIR_NAME, "program"};
     struct stat st;
 
     *ret_used = !is_empty(dir);
@@ -67,16 +69,16 @@ int tl__run_dir_check(const char *dir, bool *ret_used, struct tl_error *reterr)
     return 0;
 }
 
-/* Removes the files of DIR/FOLDER that match; a link is removed and not followed. */
-static void remove_matching(const char *dir, const char *pattern)
+/* Removes the files of DIR/FOLDER ("": DIR itself) that `ours` is true for; a link is removed and not followed. */
+static void remove_where(const char *dir, const char *folder_name, bool (*ours)(const char *name, const char *what),
+                         const char *what)
 {
-    const char *slash = strrchr(pattern, '/');
     const struct dirent *entry;
     char path[PATH_BYTES];
     struct stat st;
     DIR *folder;
 
-    (void)snprintf(path, sizeof(path), "%s/%.*s", dir, slash != NULL ? (int)(slash - pattern) : 0, pattern);
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, folder_name);
     if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
         (void)unlink(path);
         return;
@@ -85,12 +87,27 @@ static void remove_matching(const char *dir, const char *pattern)
     if (folder == NULL)
         return;
     while ((entry = readdir(folder)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            fnmatch(slash != NULL ? slash + 1 : pattern, entry->d_name, FNM_PERIOD) == 0)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && ours(entry->d_name, what))
             (void)unlinkat(dirfd(folder), entry->d_name, 0);
     (void)closedir(folder);
-    if (slash != NULL)
+    if (folder_name[0] != '\0')
         (void)rmdir(path); /* if that was all that it held */
+}
+
+static bool matches(const char *name, const char *pattern)
+{
+    return fnmatch(pattern, name, FNM_PERIOD) == 0;
+}
+
+/* `pattern`: NAME or FOLDER/NAME. */
+static void remove_matching(const char *dir, const char *pattern)
+{
+    const char *slash = strrchr(pattern, '/');
+    char folder[64] = "";
+
+    if (slash != NULL)
+        (void)snprintf(folder, sizeof(folder), "%.*s", (int)(slash - pattern), pattern);
+    remove_where(dir, folder, matches, slash != NULL ? slash + 1 : pattern);
 }
 
 /* A collector's own directory is empty once its last file is gone. */
@@ -124,24 +141,32 @@ void tl__run_dir_clear(const char *dir)
     tl__name_map_clear(dir);
 }
 
-/* Temporary files of one that will not end any more: NAME.XXXXXXXX.tmp. */
-static void remove_temps_of(const char *dir, const char *name)
+/* A temporary file, NAME.XXXXXXXX.tmp, of one that will not end any more. `folder` of those that stand in one. */
+static bool is_temp(const char *name, const char *folder)
 {
-    char pattern[300];
+    static const char *const others[] = {TL_META_NAME, TL_NAME_MAP_PREFIX "*.json", PROGRAM_PATTERN, TL_JOURNAL_NAME};
+    static const char ending[] = ".????????.tmp";
+    const size_t n = strlen(name), at = n - (sizeof(ending) - 1);
+    char path[400];
 
-    (void)snprintf(pattern, sizeof(pattern), "%s.????????.tmp", name);
-    remove_matching(dir, pattern);
+    if (n < sizeof(ending) || fnmatch(ending, name + at, 0) != 0)
+        return false;
+    (void)snprintf(path, sizeof(path), "%s%s%.*s", folder, folder[0] != '\0' ? "/" : "", (int)at, name);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (fnmatch(others[i], path, FNM_PERIOD | FNM_PATHNAME) == 0)
+            return true;
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
+        for (const char *const *file = tl__collector_at(i)->files; file != NULL && *file != NULL; file++)
+            if (strcmp(*file, path) == 0)
+                return true;
+    return false;
 }
 
 void tl__run_dir_clear_temps(const char *dir)
 {
-    for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
-        for (const char *const *name = tl__collector_at(i)->files; name != NULL && *name != NULL; name++)
-            remove_temps_of(dir, *name);
-    remove_temps_of(dir, TL_META_NAME);
-    remove_temps_of(dir, TL_NAME_MAP_PREFIX "*.json");
-    remove_temps_of(dir, PROGRAM_PATTERN);
-    remove_temps_of(dir, TL_JOURNAL_NAME);
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        remove_where(dir, folders[i], is_temp, folders[i]);
+    remove_where(dir, "", is_temp, "");
 }
 
 bool tl__run_dir_has_artifact(const char *dir)
