@@ -244,7 +244,7 @@ int tl__deps_html(struct tl_page *out, const struct tl_deps_subject *s, const st
     (void)snprintf(title, sizeof(title), "%.200s: task graph", s->dir);
     code = tl__put_web_page(out, &(struct tl_web_page){.name = "deps", .title = title, .data = put_data, .ctx = &h});
     if (code == 0)
-        code = h.error;
+        code = h.error != 0 ? h.error : h.scratch.error;
     tl__words_fini(&h.words);
     tl__page_fini(&h.scratch);
     tl__deps_kinds_fini(&h.kinds);

@@ -89,6 +89,7 @@ static void find_pairs(const struct tl_deps *d, struct tl_deps_part *part)
 static int put_title(const struct tl_deps_subject *s, const struct tl_deps_part_of *of, struct tl_deps_part *part)
 {
     struct tl_page page;
+    int code;
 
     tl__page_init(&page, NULL, NULL);
     if (of->task == TL_DEPS_NONE && !of->filter->by_kernel && !of->filter->by_tensor)
@@ -106,10 +107,12 @@ static int put_title(const struct tl_deps_subject *s, const struct tl_deps_part_
     if (of->filter->by_tensor)
         tl__put_format(&page, " that use the buffer at 0x%llx", (unsigned long long)of->filter->buffer_addr);
     tl__put(&page, "", 1);
-    part->title = page.error == 0 ? page.data : NULL; /* the page's memory is ours from here on */
-    if (page.error != 0)
+    code = page.error;
+    if (code == 0)
+        part->title = page.data; /* the page's memory is ours from here on */
+    else
         tl__page_fini(&page);
-    return page.error;
+    return code;
 }
 
 int tl__deps_part(const struct tl_deps_subject *s, const struct tl_deps_part_of *of, struct tl_deps_part *ret_part)

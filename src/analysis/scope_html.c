@@ -24,7 +24,15 @@ static void line_end(struct line *line)
     if (line->text.error == 0)
         tl__json_string_bytes(line->json, line->text.used > 0 ? line->text.data : "", line->text.used);
     else
-        tl__json_null(line->json);
+        tl__json_fail(line->json, line->text.error);
+    tl__page_fini(&line->text);
+}
+
+/* There is nothing to write. */
+static void line_drop(struct line *line)
+{
+    if (line->text.error != 0)
+        tl__json_fail(line->json, line->text.error);
     tl__page_fini(&line->text);
 }
 
@@ -53,7 +61,7 @@ static void put_warnings(struct tl_json *j, const struct tl_scope_usage *u)
         if (tl__put_scope_warning(line_begin(&line, j), u, (enum tl_scope_warning)w))
             line_end(&line);
         else
-            tl__page_fini(&line.text);
+            line_drop(&line);
     }
     tl__json_array_end(j);
 }
@@ -169,7 +177,7 @@ static void put_advice(struct tl_json *j, const struct tl_scope_view *view)
     if (tl__put_scope_line(line_begin(&line, j), view)) {
         line_end(&line);
     } else {
-        tl__page_fini(&line.text);
+        line_drop(&line);
         tl__json_null(j);
     }
     tl__json_key(j, "note");

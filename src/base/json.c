@@ -21,7 +21,7 @@ void tl__json_init(struct tl_json *json, tl_json_flush flush, void *ctx)
     *json = (struct tl_json){.flush = flush, .ctx = ctx};
 }
 
-static void fail(struct tl_json *json, int code)
+void tl__json_fail(struct tl_json *json, int code)
 {
     if (json->error == 0)
         json->error = code;
@@ -37,7 +37,7 @@ static void flush_all(struct tl_json *json)
     rc = json->flush(json->ctx, json->buffer, json->used);
     json->used = 0;
     if (rc < 0)
-        fail(json, rc);
+        tl__json_fail(json, rc);
 }
 
 static void grow(struct tl_json *json, size_t bytes)
@@ -46,14 +46,14 @@ static void grow(struct tl_json *json, size_t bytes)
     char *buffer;
 
     if (json->used > SIZE_MAX / 4 || bytes > SIZE_MAX / 4) {
-        fail(json, TL_ENOMEM);
+        tl__json_fail(json, TL_ENOMEM);
         return;
     }
     while (capacity < json->used + bytes)
         capacity *= 2;
     buffer = tl__realloc(json->buffer, capacity);
     if (buffer == NULL) {
-        fail(json, TL_ENOMEM);
+        tl__json_fail(json, TL_ENOMEM);
         return;
     }
     json->buffer = buffer;

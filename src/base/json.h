@@ -47,6 +47,8 @@ void tl__json_init(struct tl_json *json, tl_json_flush flush, void *ctx);
 int tl__json_finish(struct tl_json *json);
 /* The text so far, for a writer without callback; borrowed until the next call. NULL after a failure. */
 const char *tl__json_text(const struct tl_json *json, size_t *ret_bytes);
+/* What was to be written could not be made: tl__json_finish returns `code` unless something failed before. */
+void tl__json_fail(struct tl_json *json, int code);
 
 void tl__json_object_begin(struct tl_json *json, enum tl_json_style style);
 void tl__json_object_end(struct tl_json *json);

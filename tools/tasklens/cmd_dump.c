@@ -449,7 +449,8 @@ static void mention_faults(const struct dump *d)
     struct tl_dump_verdict verdict;
 
     if (tl_recording_check(d->recording, &verdict) < 0)
-        tl__cmd_note(NAME, "%s is damaged: %s; --verify names all that is wrong", d->found.path, verdict.first_fault);
+        tl__cmd_note(NAME, "%s fails a check: %s; --verify names all that is wrong", d->found.path,
+                     verdict.first_fault);
 }
 
 static void mention_order(const struct dump *d)
