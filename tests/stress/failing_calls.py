@@ -13,9 +13,11 @@ one line and 2 (4 where it says what is missing). Without --every every N is tak
 import argparse
 import concurrent.futures
 import errno
+import gzip
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import struct
@@ -42,10 +44,17 @@ VIEWERS = [["dump"], ["dump", "--json"], ["dump", "--verify"], ["dump", "--index
            ["deps", "--format", "dot", "-o", "@/graph.dot"], ["swimlane", "-o", "@/trace.json"],
            ["sched"], ["sched", "--json"], ["critical-path"], ["critical-path", "--json"], ["pmu"], ["pmu", "--json"],
            ["scope"], ["scope", "--json"], ["scope", "-o", "@/scope.html"],
-           ["dump", "--export", "txt"], ["dump", "--export", "npy"]]
+           ["dump", "--export", "txt"], ["dump", "--export", "npy"],
+           ["dump", "--jsonl"], ["dump", "--sort", "max", "--limit", "3"], ["dump", "--kernel", "."],
+           ["dump", "--verify", "--json"], ["deps", "--jsonl"], ["deps", "--task", "r0t1", "--up", "--down"],
+           ["deps", "--format", "dot"], ["deps", "--format", "html", "--engine", "levels", "-o", "@/graph.html"],
+           ["deps", "--format", "html"], ["swimlane"], ["swimlane", "-o", "@/trace.json.gz", "--overhead"],
+           ["swimlane", "--json"], ["swimlane", "-o", "-"], ["critical-path", "-o", "@/path.md", "--trace", "@/path.json"],
+           ["critical-path", "--trace", "@/path.json.gz"], ["pmu", "--column", "all"], ["scope", "--html"],
+           ["scope", "-o", "-"]]
 # What a viewer does without, and says so.
 NOTES = ["kernel names: ", "without their names: ", "shown by number: ", "how the run ended is not known: ",
-         "critical_path.md: cannot "]
+         "critical_path.md: cannot ", "; --verify names all that is wrong"]
 LOOKS = [["dump"], ["dump", "--verify"], ["deps"], ["swimlane", "-o", "@/trace.json"], ["sched"], ["critical-path"],
          ["pmu"], ["scope"]]
 
@@ -69,6 +78,18 @@ def session_alive(session):
         if int(fields[3]) == session and fields[0] not in "ZX":
             alive.append(int(name))
     return alive
+
+
+def files_of(root):
+    """All files below: what each holds, by its path from there."""
+    found = {}
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, "rb") as f:
+                data = f.read()
+            found[os.path.relpath(path, root)] = gzip.decompress(data) if name.endswith(".gz") else data
+    return found
 
 
 class Sweep:
@@ -209,17 +230,29 @@ class Sweep:
         wrong = self.judge_run(r, work, self.expected_mem if mem else self.expected)
         return r, wrong, work
 
-    def one_viewer(self, words, fault, plain):
+    def view(self, words, fault=None, limit=None):
+        """The viewer over a copy of the recording: what it did, what it printed, and what lies there afterwards."""
         work = self.work_dir()
         shutil.copytree(os.path.join(self.base, "recording"), os.path.join(work, "r"))
-        r = self.call([w.replace("@", work) for w in words[:1]] + ["r"] +
-                      [w.replace("@", work) for w in words[1:]], work, fault)
+        r = self.call([words[0], "r"] + [w.replace("@", work) for w in words[1:]], work, fault, limit)
+        out = re.sub(r" in \d+\.\d s$", " in some time", r.out.replace(work, ""), flags=re.MULTILINE)
+        return r, out, files_of(work), work
+
+    def one_viewer(self, words, fault, plain):
+        r, out, files, work = self.view(words, fault)
+        plain_out, plain_files = plain
         wrong = []
         said = [line for line in r.err.strip().splitlines() if line]
         last = [line for line in said if not any(note in line for note in NOTES)]
+        if fault[1] != "shrink": # which cuts them
+            # A file is whole or not there; with a note it may be another, without it is as it is without faults.
+            known = plain_files if not said or r.code == 2 else {name: files.get(name) for name in files}
+            wrong += [f"{name} is not what it is without faults" for name in files if files[name] != known.get(name)]
+            wrong += [f"{name} is gone" for name in self.recorded if name not in files]
         if r.code == 0:
-            if r.out.replace(work, "") != plain and not said:
+            if out != plain_out and not said:
                 wrong.append("exit 0 with another output, without a word")
+            wrong += [f"exit 0 without {name}" for name in plain_files if name not in files and not said]
         elif r.code == 2 or r.code == 4:
             if (len(last) > 1 or not said) and not (r.code == 4 and r.out):
                 wrong.append(f"{len(last)} lines of message")
@@ -291,27 +324,25 @@ class Sweep:
         for words in VIEWERS:
             if self.args.command and words[0] != self.args.command:
                 continue
-            work = self.work_dir()
-            shutil.copytree(os.path.join(self.base, "recording"), os.path.join(work, "r"))
-            plain = self.call([words[0], "r"] + [w.replace("@", work) for w in words[1:]], work, limit=60)
+            plain, out, files, work = self.view(words, limit=60)
+            shutil.rmtree(work)
             if plain.code != 0:
                 self.failures.append((" ".join(words), [f"without a fault: {plain.code}: {plain.err}"]))
                 print(f"{' '.join(words)}: {plain.code} without a fault: {plain.err}")
                 continue
-            shutil.rmtree(work)
             kinds = [("alloc", errno.ENOMEM), ("write", errno.ENOSPC), ("open", errno.EMFILE), ("mmap", errno.ENOMEM),
                      ("rename", errno.EIO), ("dir", errno.EACCES), ("sync", errno.EIO), ("shrink", errno.EIO)]
             for kind, code in kinds:
                 if self.done() or self.args.kinds and kind not in self.args.kinds.split(","):
                     continue
                 self.sweep(f"[{' '.join(words)}] {kind}", "tasklens", kind, code,
-                           lambda fault, words=words, work=work: self.one_viewer(words, fault,
-                                                                                 plain.out.replace(work, "")))
+                           lambda fault, words=words, plain=(out, files): self.one_viewer(words, fault, plain))
 
     def prepare(self):
         """A recording without faults, to compare with and to look at."""
         self.expected = self.records_of(RUN, "recording")
         self.expected_mem = self.records_of(RUN_MEM, "recording_mem")
+        self.recorded = ["r/" + name for name in files_of(os.path.join(self.base, "recording"))]
 
     def records_of(self, words, out):
         r = self.call(words + ["--out", out], self.base, limit=60)
