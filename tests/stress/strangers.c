@@ -7,7 +7,10 @@
  *
  *     stress_strangers [--journal N] [--memory N] [--seed S] [--from I]
  *
- * Inputs run in a child, so that one that kills it is told by its number and the rest goes on.
+ * Inputs run in a child, so that one that kills it is told by its number and the rest goes on. The preset `controlled`
+ * is the one for many: a million of each take it some 20 minutes of one core.
+ *
+ *     build/controlled/tests/stress_strangers --journal 1000000 --memory 1000000
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -20,10 +23,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/env_controlled.h"
 #include "base/log.h"
 #include "stress/strangers.h"
 
 #define HANG_S 20
+#define CHUNK 256u /* inputs of one engine, at most */
 
 struct strangers *strangers;
 
@@ -107,28 +112,70 @@ void strangers_must(bool holds, const char *what)
     _exit(3);
 }
 
-static void child_main(uint64_t n, void (*one)(uint64_t input), void (*begin)(void))
+/* What an input is, and what a child keeps for all of its inputs. */
+struct part {
+    const char *name;
+    void (*begin)(void);
+    void (*one)(uint64_t input);
+    void (*end)(void);
+};
+
+static struct chunk {
+    const struct part *part;
+    uint64_t end;
+} chunk;
+
+static void run_chunk(void *arg)
 {
     const struct itimerval limit = {.it_value = {.tv_sec = HANG_S}};
+    const struct chunk *c = arg;
 
-    tl__log_set_sink(silent, NULL);
-    begin();
-    for (; strangers->now < n; strangers->now++) {
+    c->part->begin();
+    for (; strangers->now < c->end; strangers->now++) {
         (void)setitimer(ITIMER_REAL, &limit, NULL);
-        one(strangers->now);
+        c->part->one(strangers->now);
         strangers->done++;
+    }
+    c->part->end();
+}
+
+#ifdef TASKLENS_CONTROLLED
+/* All threads as one, in an order that the first input's number decides: what fails does so again, and no thread waits
+ * for the system to wake it. */
+static void do_chunk(void)
+{
+    static struct tl_controlled_report report;
+    const struct tl_controlled_opts opts = {.seed = strangers->seed * UINT64_C(1000003) + strangers->now,
+                                            .steps_max = UINT64_MAX};
+
+    strangers_must(tl__controlled_run(&opts, run_chunk, &chunk, &report) == 0, report.text);
+}
+#else
+static void do_chunk(void)
+{
+    run_chunk(&chunk);
+}
+#endif
+
+static void child_main(uint64_t n, const struct part *part)
+{
+    tl__log_set_sink(silent, NULL);
+    chunk.part = part;
+    while (strangers->now < n) {
+        chunk.end = n - strangers->now > CHUNK ? strangers->now + CHUNK : n;
+        do_chunk();
     }
     _exit(0);
 }
 
 /* How many inputs failed. */
-static unsigned run(const char *part, uint64_t from, uint64_t n, void (*one)(uint64_t input), void (*begin)(void))
+static unsigned run(const struct part *part, uint64_t from, uint64_t n)
 {
     unsigned failed = 0;
     struct timespec start, end;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
-    (void)snprintf(strangers->part, sizeof(strangers->part), "%s", part);
+    (void)snprintf(strangers->part, sizeof(strangers->part), "%s", part->name);
     strangers->done = strangers->hits = strangers->corrupt = strangers->kept = strangers->refused = 0;
     for (strangers->now = from; strangers->now < n && failed < 20; strangers->now++) {
         pid_t child;
@@ -137,25 +184,29 @@ static unsigned run(const char *part, uint64_t from, uint64_t n, void (*one)(uin
         (void)fflush(NULL);
         child = fork();
         if (child == 0)
-            child_main(n, one, begin);
+            child_main(n, part);
         (void)waitpid(child, &status, 0);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
             break;
         failed++;
         if (WIFSIGNALED(status))
-            fprintf(stderr, "strangers: %s %" PRIu64 " of seed %" PRIu64 ": signal %d%s\n", part, strangers->now,
+            fprintf(stderr, "strangers: %s %" PRIu64 " of seed %" PRIu64 ": signal %d%s\n", part->name, strangers->now,
                     strangers->seed, WTERMSIG(status), WTERMSIG(status) == SIGALRM ? ", it hangs" : "");
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     printf("%-8s %" PRIu64 " inputs, %" PRIu64 " fields hit, %" PRIu64 " records left out, %" PRIu64 " kept, %" PRIu64
            " refused whole, %u failed, %.0f s\n",
-           part, strangers->done, strangers->hits, strangers->corrupt, strangers->kept, strangers->refused, failed,
-           (double)(end.tv_sec - start.tv_sec));
+           part->name, strangers->done, strangers->hits, strangers->corrupt, strangers->kept, strangers->refused,
+           failed, (double)(end.tv_sec - start.tv_sec));
     return failed;
 }
 
 int main(int argc, char **argv)
 {
+    static const struct part parts[] = {
+        {"journal", strangers_journal_begin, strangers_journal, strangers_journal_end},
+        {"memory", strangers_memory_begin, strangers_memory, strangers_memory_end},
+    };
     uint64_t journals = 300, memories = 300, seed = 1, from = 0;
     unsigned failed;
 
@@ -178,7 +229,7 @@ int main(int argc, char **argv)
                    access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     if (mkdtemp(strangers->dir) == NULL)
         return 1;
-    failed = run("journal", from, journals, strangers_journal, strangers_journal_begin);
-    failed += run("memory", from, memories, strangers_memory, strangers_memory_begin);
+    failed = run(&parts[0], from, journals);
+    failed += run(&parts[1], from, memories);
     return strangers_clean() != 0 || failed != 0;
 }

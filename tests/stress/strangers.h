@@ -25,8 +25,10 @@ void strangers_must(bool holds, const char *what);
 
 void strangers_journal_begin(void);
 void strangers_journal(uint64_t input);
+void strangers_journal_end(void);
 void strangers_memory_begin(void);
 void strangers_memory(uint64_t input);
+void strangers_memory_end(void);
 int strangers_clean(void);
 
 #endif

@@ -14,7 +14,9 @@
 
 #define STREAM_SCHEDULERS 3u
 #define STREAM_CLUSTERS 6u
-#define STREAM_RECORDS 50u /* of each lane */
+#ifndef STREAM_RECORDS
+#define STREAM_RECORDS 50u /* of each lane; even */
+#endif
 
 /* Record i of a role. */
 static inline void dump_of(void *record, uint32_t role, uint32_t i)
