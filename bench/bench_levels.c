@@ -213,21 +213,28 @@ int main(int argc, char **argv)
 {
     struct tl_worker_opts opts = TL_WORKER_OPTS_INIT;
     struct tl_error err;
+    char root[256];
 
     bench.tasks = argc > 1 ? atoll(argv[1]) : 100000;
     bench.rounds = argc > 2 ? atoi(argv[2]) : 9;
     opts.mode = TL_DEVICE_THREAD;
     opts.sim_threads = argc > 3 ? (unsigned)atoi(argv[3]) : 1;
-    (void)snprintf(bench.dir, sizeof(bench.dir), "%s/tasklens-levels-%ld", argc > 4 ? argv[4] : "/tmp", (long)getpid());
     if (bench.tasks < 1 || bench.tasks > 1 << 20 || bench.rounds < 1 || bench.rounds > MAX_ROUNDS ||
         opts.sim_threads < 1) {
         fprintf(stderr, "usage: bench_levels [TASKS 1..1048576 [ROUNDS 1..%d [THREADS [DIR]]]]\n", MAX_ROUNDS);
         return 2;
     }
+    (void)snprintf(root, sizeof(root), "%.200s/tl-bench-XXXXXX", argc > 4 ? argv[4] : "/tmp");
+    if (mkdtemp(root) == NULL) {
+        perror(root);
+        return 1;
+    }
+    (void)snprintf(bench.dir, sizeof(bench.dir), "%s/run", root);
     if (tl_worker_open(&opts, &bench.worker, &err) < 0)
         die("open", &err);
     for (size_t i = 0; i < sizeof(graphs) / sizeof(graphs[0]); i++)
         measure(&graphs[i]);
     tl_worker_close(bench.worker);
+    (void)rmdir(root);
     return 0;
 }

@@ -11,6 +11,7 @@
 #include "analysis/deps_picture.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "base/vec.h"
 
 #define POINTS 72.0f /* an inch */
@@ -26,13 +27,14 @@ struct reading {
 /* A finite number, and past it. */
 static bool number(const char **at, float *ret_value)
 {
-    char *end;
-    float value = strtof(*at, &end);
+    const char *start = *at + strspn(*at, " ");
+    const size_t bytes = strcspn(start, " \r\n");
+    double value;
 
-    if (end == *at || !(value > -1e7f && value < 1e7f))
+    if (!tl__read_f64(start, bytes, &value) || !(value > -1e7 && value < 1e7))
         return false;
-    *at = end;
-    *ret_value = value;
+    *at = start + bytes;
+    *ret_value = (float)value;
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include <tasklens/error.h>
 
 #include "base/env.h"
+#include "base/format.h"
 #include "tensor/convert.h"
 
 #define ROW_ELEMENTS 16u
@@ -84,17 +85,17 @@ static void put_rule(const struct rule *r, const struct tl_tolerance *t, char *t
     int n = 0;
 
     if (r->format.ulps == 0 && r->value == 0 && r->absolute == 0) {
-        (void)snprintf(to, size, "equal");
+        (void)tl__format(to, size, "equal");
         return;
     }
     if (r->format.ulps > 0)
-        n = snprintf(to, size, "%g ULP", r->format.ulps);
+        n = tl__format(to, size, "%g ULP", r->format.ulps);
     if (t->relative != 0 && r->value == r->row)
-        n += snprintf(to + n, size - (size_t)n, "%s%.3g of value and row", n > 0 ? " + " : "", r->value);
+        n += tl__format(to + n, size - (size_t)n, "%s%.3g of value and row", n > 0 ? " + " : "", r->value);
     else if (r->format.bits != 0)
-        n += snprintf(to + n, size - (size_t)n, " + %.2g of value + %.2g of row", r->value, r->row);
+        n += tl__format(to + n, size - (size_t)n, " + %.2g of value + %.2g of row", r->value, r->row);
     if (r->absolute != 0)
-        (void)snprintf(to + n, size - (size_t)n, "%s%.3g", n > 0 ? " + " : "", r->absolute);
+        (void)tl__format(to + n, size - (size_t)n, "%s%.3g", n > 0 ? " + " : "", r->absolute);
 }
 
 /* Distance of two neighbours at `v`. */

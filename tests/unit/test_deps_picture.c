@@ -146,6 +146,9 @@ static void bad_layouts(void **state)
         const char *plain, *part;
     } bad[] = {
         {"", "cut after 0 lines"},
+        {"graph 1 0x4 3\nstop\n", "line 1"}, /* what strtof takes, too, and a comma that it takes in some locales */
+        {"graph 1 4,5 3\nstop\n", "line 1"},
+        {"graph 1 inf 3\nstop\n", "line 1"},
         {"graph 1 4 3\n" NODES, "cut after 7 lines"},
         {"graph 1 4 3\nstop\n", "places 0 of 6 tasks"},
         {"graph 1 4\nstop\n", "line 1"},
