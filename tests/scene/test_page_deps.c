@@ -24,6 +24,15 @@ static const char *const tools =
     "const title = () => document.querySelector('#panel h1').firstChild.textContent;\n"
     "window.addEventListener('error', event => note('error', event.message));\n";
 
+/* Before the page's own script. A browser without a window draws a frame when it likes to, while time goes on as fast
+ * as timers are due: frames come by timers, too, and with each a look at sizes, so that it is always the same. */
+static const char *const frames =
+    "<script>\n"
+    "window.requestAnimationFrame = fn => setTimeout(() => fn(performance.now()), 16);\n"
+    "window.cancelAnimationFrame = clearTimeout;\n"
+    "window.ResizeObserver = class { constructor(fn) { this.fn = fn; } observe() { setInterval(this.fn, 16); } };\n"
+    "</script>\n";
+
 static char *notes; /* of the last page */
 static int window_width = 1400;
 
@@ -31,16 +40,18 @@ static int window_width = 1400;
 static void visit(const char *page, const char *address, const char *script)
 {
     char command[1500];
-    char *html = fixture_read(page, NULL), *end = strstr(html, "</body>"), *begin;
+    char *html = fixture_read(page, NULL), *head = strstr(html, "<head>"), *end = strstr(html, "</body>"), *begin;
     FILE *f = fopen(fixture_path("visit.html"), "wb");
 
     assert_non_null(f);
+    assert_non_null(head);
     assert_non_null(end);
+    head += strlen("<head>");
     assert_true(fprintf(f,
-                        "%.*s<script>\n%s(async () => {\n%s\nconst pre = document.createElement('pre');\n"
+                        "%.*s%s%.*s<script>\n%s(async () => {\n%s\nconst pre = document.createElement('pre');\n"
                         "pre.textContent = 'NOTES\\n' + notes.join('\\n') + '\\nEND';\ndocument.body.append(pre); })();"
                         "\n</script>\n%s",
-                        (int)(end - html), html, tools, script, end) > 0);
+                        (int)(head - html), html, frames, (int)(end - head), head, tools, script, end) > 0);
     assert_int_equal(fclose(f), 0);
     free(html);
     (void)snprintf(command, sizeof(command),
@@ -171,12 +182,27 @@ static void hostile_names(void **state)
     assert_null(strstr(notes, "\nerror: "));
 }
 
-/* A graph without order, and a part of one: nothing on them may fail. */
-/* The canvas is drawn as large as it is shown, also after the panel has changed; a click meets the task that is drawn
- * there; nothing stands outside the window, however long the path. */
+/* Where the page has drawn each task's name, as it told the canvas; `settled` waits until that does not change. */
+static const char *const drawing =
+    "const drawn = new Map(), paint = by('canvas').getContext('2d');\n"
+    "const write = paint.fillText.bind(paint), turn = paint.setTransform.bind(paint);\n"
+    "paint.setTransform = (a, b, c, d, e, f) => { if (e === 0 && f === 0) drawn.clear(); turn(a, b, c, d, e, f); };\n"
+    "paint.fillText = (name, x, y) => { const m = paint.getTransform();\n"
+    "  drawn.set(name, [m.a * x + m.e, m.d * (y + 8) + m.f]); write(name, x, y); };\n"
+    "const place = name => { const c = by('canvas'), r = c.getBoundingClientRect(), at = drawn.get(name);\n"
+    "  return at ? [r.left + at[0] * r.width / c.width, r.top + at[1] * r.height / c.height] : null; };\n"
+    "async function settled(name) { let last = 'null', now; for (let i = 0; i < 60; i++) {\n"
+    "  await rest(100); now = JSON.stringify(place(name)); if (now === last && now !== 'null') return place(name);\n"
+    "  last = now; } return [0, 0]; }\n"
+    "const shown = at => { const r = by('canvas').getBoundingClientRect();\n"
+    "  return at[0] > r.left && at[0] < r.right && at[1] > r.top && at[1] < r.bottom; };\n"
+    "const tasks = () => [...drawn.keys()].filter(name => /^r0t[0-9]+$/.test(name) && shown(place(name)));\n";
+
+/* The canvas is drawn as large as it is shown, also after the panel has changed; the mouse meets the tasks where they
+ * are drawn; nothing stands outside the window, however long the path. */
 static void a_narrow_window(void **state)
 {
-    char name[230], words[300], page[300];
+    char name[230], words[300], page[300], script[4000];
 
     (void)state;
     memset(name, 'p', sizeof(name));
@@ -186,22 +212,33 @@ static void a_narrow_window(void **state)
     (void)snprintf(page, sizeof(page), "%s/deps.html", name);
     expect(0, words);
     for (window_width = 400; window_width <= 1400; window_width += 400 + window_width / 800 * 200) {
-        visit(page, "",
-              "await rest(300);\n"
-              "const same = () => by('canvas').width === by('canvas').clientWidth && by('canvas').height === "
-              "by('canvas').clientHeight;\n"
-              "const inside = node => { const r = node.getBoundingClientRect(); return r.left >= 0 && r.right <= "
-              "innerWidth && r.top >= 0 && r.bottom <= innerHeight; };\n"
-              "note('size', same());\n"
-              "find('r0t21'); next(); await rest(900);\n"
-              "note('selected', title() + ' ' + same());\n"
-              "window.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' })); await rest(300);\n"
-              "note('let go', title().slice(0, 3) + ' ' + same());\n"
-              "note('buttons', ['query', 'previous', 'next', 'fit'].every(id => inside(by(id))));\n"
-              "note('no wider', document.documentElement.scrollWidth <= innerWidth);");
+        (void)snprintf(
+            script, sizeof(script), "%s%s", drawing,
+            "await rest(300);\n"
+            "const same = () => by('canvas').width === by('canvas').clientWidth && by('canvas').height === "
+            "by('canvas').clientHeight;\n"
+            "const inside = node => { const r = node.getBoundingClientRect(); return r.left >= 0 && r.right <= "
+            "innerWidth && r.top >= 0 && r.bottom <= innerHeight; };\n"
+            "note('size', same());\n"
+            "find('r0t21'); next(); await rest(900);\n"
+            "note('selected', title() + ' ' + same());\n"
+            "window.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' })); await rest(300);\n"
+            "note('let go', title().slice(0, 3) + ' ' + same());\n"
+            "const at = await settled('r0t21'), seen = tasks();\n"
+            "note('tip', tip(at));\n"
+            "note('met', seen.length > 1 && seen.every(one => tip(place(one)).startsWith(one + ' ')));\n"
+            "mouse('click', at); note('clicked', title() + ' ' + location.hash);\n"
+            "note('drawn', tip(await settled('r0t21')).slice(0, 6) + same());\n"
+            "note('buttons', ['query', 'previous', 'next', 'fit'].every(id => inside(by(id))));\n"
+            "note('no wider', document.documentElement.scrollWidth <= innerWidth);");
+        visit(page, "", script);
         noted("size: true");
         noted("selected: r0t21 true");
         noted("let go: all true");
+        noted("tip: r0t21 store level 5, 1 block fed by 2 tasks, feeds 2 tasks");
+        noted("met: true");
+        noted("clicked: r0t21 #r0t21");
+        noted("drawn: r0t21 true");
         noted("buttons: true");
         noted("no wider: true");
         assert_null(strstr(notes, "\nerror: "));
@@ -209,6 +246,7 @@ static void a_narrow_window(void **state)
     window_width = 1400;
 }
 
+/* A graph without order, and a part of one: nothing on them may fail. */
 static void odd_graphs(void **state)
 {
     struct tl_deps_task list[] = {{.task_id = 0, .kernel_ids = {0, -1, -1}, .block_num = 1},
