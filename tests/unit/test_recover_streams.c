@@ -277,12 +277,50 @@ static void a_record_that_no_manifest_holds(void **state)
     }
 }
 
+/* What a run that was killed was just writing goes, and with it only what the names of artifacts begin. */
+static void temporary_files(void **state)
+{
+    static const char *const ours[] = {"deps.json.0123abcd.tmp",
+                                       "args_dump/args_dump.json.0123abcd.tmp",
+                                       "scope_stats/scope_stats.jsonl.0123abcd.tmp",
+                                       "program/x.so.0123abcd.tmp",
+                                       "name_map_1.json.0123abcd.tmp",
+                                       "dfx_meta.json.0123abcd.tmp"};
+    static const char *const others[] = {
+        "notes.json.0123abcd.tmp",     "deps.json.tmp", "deps.json.0123abcde.tmp",
+        "deps.json.0123abcd.tmp.json", ".0123abcd.tmp", "args_dump/deps.json.0123abcd.tmp",
+        "args_dump_json.0123abcd.tmp"};
+    const char *whole = fresh_dir(), *killed = fresh_dir();
+    const size_t n_ours = sizeof(ours) / sizeof(ours[0]), n_others = sizeof(others) / sizeof(others[0]);
+    struct tl_recover_result result;
+    struct tl_error err = {0};
+    char command[600];
+
+    (void)state;
+    record(whole, killed, true);
+    (void)snprintf(command, sizeof(command), "cd '%s' && mkdir -p args_dump scope_stats program", killed);
+    assert_int_equal(system(command), 0);
+    for (size_t i = 0; i < n_ours + n_others; i++) {
+        (void)snprintf(command, sizeof(command), "echo >'%s/%s'", killed, i < n_ours ? ours[i] : others[i - n_ours]);
+        assert_int_equal(system(command), 0);
+    }
+    if (tl__engine_recover(killed, NULL, &result, &err) != 0)
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < n_ours + n_others; i++) {
+        const char *name = i < n_ours ? ours[i] : others[i - n_ours];
+
+        if (fake_exists(killed, name) != (i >= n_ours))
+            fail_msg("%s is %s", name, i < n_ours ? "left" : "gone");
+    }
+    assert_false(fake_exists(killed, "program")); /* nothing else was in it */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_artifact_is_rebuilt),       cmocka_unit_test(a_run_that_was_killed),
         cmocka_unit_test(a_journal_that_was_cut),          cmocka_unit_test(a_journal_of_version_1),
-        cmocka_unit_test(a_record_that_no_manifest_holds),
+        cmocka_unit_test(a_record_that_no_manifest_holds), cmocka_unit_test(temporary_files),
     };
 
     return fake_main("recover_streams", tests, sizeof(tests) / sizeof(tests[0]));
