@@ -9,7 +9,7 @@
 
 /* Shared with the child. */
 struct strangers {
-    char dir[64], part[16];
+    char dir[100], part[16];
     uint64_t seed, now;
     uint64_t done, hits, corrupt, kept, refused;
 };

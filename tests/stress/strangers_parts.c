@@ -16,7 +16,7 @@
 #define CASES 4096u
 #define TENSOR_BYTES 24u
 
-static char dir[128];
+static char dir[160];
 
 /* What an input begins with: a run with one collector, or (the last) with all of them. */
 enum { BASE_DUMP, BASE_SWIMLANE, BASE_DEPS, BASE_SCOPE, BASE_PMU, BASE_ALL, BASES };
@@ -151,7 +151,7 @@ static void fill_lane(struct fake_world *w, struct tl_producer *p, uint64_t dfx,
 
 int strangers_clean(void)
 {
-    char command[200];
+    char command[240];
 
     (void)snprintf(command, sizeof(command), "rm -rf '%s'", strangers->dir);
     return system(command);
@@ -171,7 +171,7 @@ static uint64_t good_parts(void)
 {
     struct tl_swimlane lanes;
     struct tl_error err = {0};
-    char path[200];
+    char path[240];
     uint64_t good = 0;
 
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_SWIMLANE_NAME);
@@ -206,7 +206,7 @@ static uint64_t good_entries(void)
 {
     struct tl_dump_reader *reader = NULL;
     struct tl_error err = {0};
-    char path[200];
+    char path[240];
     uint64_t good = 0;
 
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_DUMP_DIR_NAME);
@@ -229,7 +229,7 @@ static uint64_t good_counts(void)
 {
     struct tl_pmu pmu;
     struct tl_error err = {0};
-    char path[200];
+    char path[240];
     uint64_t good = 0;
 
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_PMU_NAME);
@@ -278,7 +278,7 @@ static void bin_path(char *path, size_t bytes)
 
 static void keep_payloads(void)
 {
-    char path[200];
+    char path[240];
     int fd;
     ssize_t n;
 
@@ -301,7 +301,7 @@ static void write_file(const char *path, const void *bytes, size_t n)
 /* As the run left them: a recovery in which no record was left has removed them. */
 static void put_payloads(void)
 {
-    char path[200];
+    char path[240];
 
     (void)snprintf(path, sizeof(path), "%s/" TL_DUMP_DIR_NAME, dir);
     (void)mkdir(path, 0777);
@@ -313,7 +313,7 @@ static void put_payloads(void)
 static void record_one(struct base_journal *j)
 {
     struct fake_world w;
-    char path[200];
+    char path[240];
     uint64_t dfx;
     int fd;
     struct stat st;
@@ -418,7 +418,7 @@ static size_t blocks_of(uint8_t *image, size_t *ret_at)
 
 static void write_journal(void)
 {
-    char path[200];
+    char path[240];
 
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME);
     write_file(path, copy, journal->bytes);
