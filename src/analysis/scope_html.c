@@ -21,10 +21,9 @@ static struct tl_page *line_begin(struct line *line, struct tl_json *j)
 
 static void line_end(struct line *line)
 {
-    if (line->text.error == 0)
-        tl__json_string_bytes(line->json, line->text.used > 0 ? line->text.data : "", line->text.used);
-    else
+    if (line->text.error != 0)
         tl__json_fail(line->json, line->text.error);
+    tl__json_string_bytes(line->json, line->text.used > 0 ? line->text.data : "", line->text.used);
     tl__page_fini(&line->text);
 }
 
