@@ -3,7 +3,8 @@
  * The host's side: a worker owns one (simulated) chip and runs programs on it.
  *
  * Threads: tl_worker_submit, tl_worker_wait, tl_worker_run, tl_worker_capture_begin and _end may be called from several
- * threads at once, a run's wait by one; the other calls by one at a time, while none of those is under way. Errors: negative codes; details in struct tl_error.
+ * threads at once, a run's wait by one; the other calls by one at a time, while none of those is under way. Errors:
+ * negative codes; details in struct tl_error.
  */
 #ifndef TASKLENS_WORKER_H
 #define TASKLENS_WORKER_H
@@ -22,14 +23,14 @@ enum tl_device_mode { TL_DEVICE_PROCESS = 0, TL_DEVICE_THREAD = 1 };
 
 struct tl_worker_opts {
     uint32_t struct_size;
-    int device_id;             /* names the device in messages; several may be open at once */
-    const char *platform;      /* "a2a3sim" or "a5sim" */
+    int device_id;        /* names the device in messages; several may be open at once */
+    const char *platform; /* "a2a3sim" or "a5sim" */
     enum tl_device_mode mode;
-    const char *transport;     /* NULL: the arch's own; "mapped" or "copy" to force one */
-    uint64_t memory_bytes;     /* of the device; 0: 16 GiB, sparse */
-    unsigned sim_threads;      /* 0: the CPUs */
-    unsigned dfx_threads;      /* service threads of the collectors, beside the writer; 0: 1 */
-    unsigned depth;            /* runs submitted and not ended that the worker takes before submit waits; 0: 2 */
+    const char *transport; /* NULL: the arch's own; "mapped" or "copy" to force one */
+    uint64_t memory_bytes; /* of the device; 0: 16 GiB, sparse */
+    unsigned sim_threads;  /* 0: the CPUs */
+    unsigned dfx_threads;  /* service threads of the collectors, beside the writer; 0: 1 */
+    unsigned depth;        /* runs submitted and not ended that the worker takes before submit waits; 0: 2 */
 };
 #ifdef __cplusplus
 static inline struct tl_worker_opts tl__worker_opts_init()
@@ -67,10 +68,10 @@ struct tl_run_config {
     int chip_swimlane;         /* 0..4 */
     int pmu;                   /* 0: off, else an event type */
     bool dep_gen, scope_stats;
-    bool dump_hash_off;        /* --dump-hash off */
-    bool dump_oversize_chunk;  /* --dump-oversize chunk; else truncate */
-    unsigned block_dim;        /* clusters used; 0: all */
-    unsigned aicpu_threads;    /* 0: the arch's, or one more than block_dim if that is less */
+    bool dump_hash_off;       /* --dump-hash off */
+    bool dump_oversize_chunk; /* --dump-oversize chunk; else truncate */
+    unsigned block_dim;       /* clusters used; 0: all */
+    unsigned aicpu_threads;   /* 0: the arch's, or one more than block_dim if that is less */
     /* --dfx-set; 0: the default in docs/formats and tasklens-run(1) */
     uint32_t dfx_records, dfx_buffers, dfx_ready, dfx_free;
     uint64_t dfx_avg_bytes;
@@ -78,10 +79,10 @@ struct tl_run_config {
     /* rings; 0: the default */
     uint32_t task_window, dep_pool;
     uint64_t heap_bytes;
-    const char *case_name;     /* for the recording's metadata; NULL: none */
-    unsigned guard;            /* --guard: 0 off; 1: a guard page behind each buffer, buffers aligned to their elements;
-                                * a larger power of two, at most 4096: aligned to at least so many bytes */
-    unsigned format;           /* --format: enum tl_format */
+    const char *case_name; /* for the recording's metadata; NULL: none */
+    unsigned guard;        /* --guard: 0 off; 1: a guard page behind each buffer, buffers aligned to their elements;
+                            * a larger power of two, at most 4096: aligned to at least so many bytes */
+    unsigned format;       /* --format: enum tl_format */
 };
 #ifdef __cplusplus
 static inline struct tl_run_config tl__run_config_init()
@@ -101,7 +102,7 @@ static inline struct tl_run_config tl__run_config_init()
 /* A program tensor in host memory: copied to the device before the run; TL_OUT and TL_INOUT copied back after. */
 struct tl_host_tensor {
     const char *name;
-    void *data;               /* the caller's, until the run has been waited for */
+    void *data; /* the caller's, until the run has been waited for */
     uint32_t shape[TL_MAX_DIMS];
     uint8_t dtype, rank, role; /* role: TL_IN, TL_OUT, TL_INOUT */
 };
@@ -117,13 +118,14 @@ enum tl_loss {
 };
 
 struct tl_run_result {
-    uint64_t tasks;               /* retired */
-    uint64_t wall_ns;             /* launch to completion on the device */
-    uint64_t parked_ns;           /* of which lanes waited for the host */
+    uint64_t tasks;     /* retired; of those that have a kernel */
+    uint64_t wall_ns;   /* launch to completion on the device */
+    uint64_t parked_ns; /* of which lanes waited for the host */
     uint64_t records_attempted, records_collected, records_dropped[TL_LOSS_COUNT];
     uint64_t payload_bytes, payloads_truncated, payloads_lost;
-    char artifacts[1024];         /* directory that was written; empty if none */
-    int run_code, record_code;    /* how the graph and how the recording ended; the call returns the first that is not 0 */
+    char artifacts[1024];      /* directory that was written; empty if none */
+    int run_code, record_code; /* how the graph and how the recording ended; the call returns the first that is not 0 */
+    uint64_t allocations;      /* by tl_alloc_tensors(), which are tasks without a kernel */
 };
 
 int tl_worker_open(const struct tl_worker_opts *opts, struct tl_worker **ret_worker, struct tl_error *reterr);
@@ -146,7 +148,8 @@ int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, const struc
                      uint32_t n_tensors, const int64_t *params, uint32_t n_params, const struct tl_run_config *config,
                      struct tl_run **ret_run, struct tl_error *reterr);
 /* Waits for the run's end, exports, frees `run`. The result is filled as far as known on failure too; a failed run
- * exports like a good one. TL_ECRASH, TL_EHANG, TL_EDEVICE, ...: of the run; TL_ELOST, TL_EIO, ...: of its recording. */
+ * exports like a good one. TL_ECRASH, TL_EHANG, TL_EDEVICE, ...: of the run; TL_ELOST, TL_EIO, ...: of its recording.
+ */
 int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run_result *result, struct tl_error *reterr);
 /*
  * Windows: between end and the next begin runs are submitted with every diagnostic off, whatever their configuration
@@ -154,7 +157,8 @@ int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run_result
  */
 void tl_worker_capture_begin(struct tl_worker *w);
 void tl_worker_capture_end(struct tl_worker *w);
-/* submit and wait in one. The result is set in every case: of a refused call it has the code in run_code and else zeros. */
+/* submit and wait in one. The result is set in every case: of a refused call it has the code in run_code and else
+ * zeros. */
 int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
                   uint32_t n_tensors, const int64_t *params, uint32_t n_params, const struct tl_run_config *config,
                   struct tl_run_result *result, struct tl_error *reterr);

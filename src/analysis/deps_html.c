@@ -15,6 +15,7 @@
 #include <tasklens/error.h>
 
 #include "analysis/deps_picture.h"
+#include "analysis/deps_totals.h"
 #include "analysis/dump_pick.h"
 #include "analysis/web.h"
 #include "analysis/words.h"
@@ -189,10 +190,10 @@ static void json_head(struct tl_json *json, const struct html *h)
     const struct {
         const char *key;
         uint64_t value;
-    } counts[] = {{"all_tasks", h->s->graph->tasks},   {"all_edges", h->s->graph->edges},
-                  {"levels", h->s->graph->levels},     {"loose", h->s->graph->loose},
-                  {"skipped", h->s->deps->n_filtered}, {"unlevelled", h->s->graph->unlevelled},
-                  {"edges", h->part->n_edges}};
+    } counts[] = {{"all_tasks", h->s->graph->tasks},       {"allocations", tl__deps_allocations(h->s->deps)},
+                  {"all_edges", h->s->graph->edges},       {"levels", h->s->graph->levels},
+                  {"loose", h->s->graph->loose},           {"skipped", h->s->deps->n_filtered},
+                  {"unlevelled", h->s->graph->unlevelled}, {"edges", h->part->n_edges}};
 
     tl__json_key(json, "dir");
     tl__json_string(json, h->s->dir);

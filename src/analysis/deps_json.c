@@ -8,6 +8,7 @@
 #include "analysis/deps_list.h"
 #include "analysis/deps_path.h"
 #include "analysis/deps_show.h"
+#include "analysis/deps_totals.h"
 #include "analysis/json_head.h"
 #include "base/number.h"
 
@@ -345,7 +346,8 @@ int tl__deps_list_json(struct tl_json *json, const struct tl_deps_subject *s, co
         return code;
     tl__json_object_begin(json, TL_JSON_BLOCK);
     tl__json_head(json, "deps", "list", s->dir);
-    json_count(json, "task_count", s->graph->tasks);
+    json_count(json, "task_count", s->graph->tasks - tl__deps_allocations(s->deps));
+    json_count(json, "allocation_count", tl__deps_allocations(s->deps));
     json_count(json, "shown", list.tasks);
     tl__json_key(json, "tasks");
     tl__json_array_begin(json, TL_JSON_BLOCK);

@@ -5,6 +5,7 @@
 
 #include "analysis/deps_list.h"
 #include "analysis/deps_show.h"
+#include "analysis/deps_totals.h"
 #include "analysis/dump_pick.h"
 #include "analysis/table.h"
 #include "base/env.h"
@@ -107,8 +108,12 @@ static void list_row(void *ctx, uint64_t number, struct tl_row *row)
 static void put_title(struct tl_page *out, const struct tl_deps_subject *s, const struct tl_deps_filter *filter,
                       uint32_t tasks)
 {
-    tl__put_format(out, "%" PRIu32 " of ", tasks);
-    tl__put_count(out, s->graph->tasks, "task");
+    const uint32_t allocations = tl__deps_allocations(s->deps);
+
+    tl__put_format(out, "%" PRIu32 " of %s", tasks, allocations > 0 && !filter->by_kernel ? "the " : "");
+    /* No allocation runs a kernel. */
+    tl__put_task_total(out, s->graph->tasks - (filter->by_kernel ? allocations : 0),
+                       filter->by_kernel ? 0 : allocations);
     if (filter->by_kernel) {
         tl__put_str(out, tasks == 1 ? " runs " : " run ");
         tl__put_kernel(out, s->names, (int32_t)filter->kernel);

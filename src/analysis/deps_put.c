@@ -115,6 +115,15 @@ void tl__put_count(struct tl_page *out, uint64_t count, const char *word)
     tl__put_format(out, " %s%s", word, count == 1 ? "" : "s");
 }
 
+void tl__put_task_total(struct tl_page *out, uint64_t all, uint64_t allocations)
+{
+    tl__put_count(out, all - allocations, "task");
+    if (allocations > 0) {
+        tl__put_str(out, " and ");
+        tl__put_count(out, allocations, "allocation");
+    }
+}
+
 const char *tl__deps_source_name(unsigned source)
 {
     static const char *const names[] = TL_DEPS_SOURCES;

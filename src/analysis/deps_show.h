@@ -69,6 +69,8 @@ void tl__put_deps_flags(struct tl_page *out, uint8_t flags);
 /* "1,234": set apart where numbers are read, not copied; and with a word, "1,234 edges", "1 edge". */
 void tl__put_grouped(struct tl_page *out, uint64_t value);
 void tl__put_count(struct tl_page *out, uint64_t count, const char *word);
+/* A total of tasks, for people: "24 tasks and 3 allocations", of `all` tasks those without a kernel apart. */
+void tl__put_task_total(struct tl_page *out, uint64_t all, uint64_t allocations);
 /* Words of the file: "tensormap"; "covered", "" for none; "INPUT". */
 const char *tl__deps_source_name(unsigned source);
 const char *tl__deps_overlap_name(unsigned overlap);

@@ -46,12 +46,18 @@ static void put_edges(struct tl_page *out, const struct tl_deps_totals *t)
     tl__put_str(out, "\n");
 }
 
+/* Of the graph's shape allocations are a part too. */
+static const char *node_word(const struct tl_deps_subject *s)
+{
+    return tl__deps_allocations(s->deps) > 0 ? "node" : "task";
+}
+
 /* "3 tasks wait for nothing: r0t0 r0t1 r0t2". `ends`: of the roots or the leaves, the first few. */
 static void put_ends(struct tl_page *out, const struct tl_deps_subject *s, const char *title, uint32_t count,
                      const char *what, const uint32_t *ends)
 {
     tl__put_format(out, "  %s", title);
-    tl__put_count(out, count, "task");
+    tl__put_count(out, count, node_word(s));
     tl__put_str(out, what);
     for (uint32_t i = 0; i < count && i < TL_DEPS_TOP; i++) {
         tl__put_str(out, i == 0 ? ": " : " ");
@@ -68,7 +74,7 @@ static void put_shape(struct tl_page *out, const struct tl_deps_subject *s, cons
         tl__put_str(out, "  depth      ");
         tl__put_count(out, g->levels, "level");
         tl__put_format(out, "; the widest, level %" PRIu32 ", has ", g->widest);
-        tl__put_count(out, g->widest_tasks, "task");
+        tl__put_count(out, g->widest_tasks, node_word(s));
         tl__put_str(out, "\n");
     }
     if (g->unlevelled > 0) {
@@ -186,7 +192,7 @@ int tl__deps_summary_text(struct tl_page *out, const struct tl_deps_subject *s)
 
     tl__deps_totals(g, &t);
     tl__put_format(out, "%s/%s: ", s->dir, TL_DEPS_NAME);
-    tl__put_count(out, g->tasks, "task");
+    tl__put_task_total(out, g->tasks, tl__deps_allocations(s->deps));
     tl__put_str(out, ", ");
     tl__put_count(out, s->deps->n_tensors, "tensor");
     tl__put_str(out, ", ");

@@ -88,13 +88,18 @@ int tl__deps_summary_json(struct tl_json *json, const struct tl_deps_subject *s)
         {"levels", g->levels}, {"widest_level", g->widest}, {"widest_level_tasks", g->widest_tasks},
         {"roots", g->roots},   {"leaves", g->leaves},       {"tasks_without_level", g->unlevelled},
     };
+    const uint32_t allocations = tl__deps_allocations(s->deps);
     struct tl_deps_totals t;
     int code;
 
     tl__deps_totals(g, &t);
     tl__json_object_begin(json, TL_JSON_BLOCK);
     tl__json_head(json, "deps", "graph", s->dir);
-    json_members(json, (const struct member[]){{"task_count", g->tasks}, {"tensor_count", s->deps->n_tensors}}, 2);
+    json_members(json,
+                 (const struct member[]){{"task_count", g->tasks - allocations},
+                                         {"allocation_count", allocations},
+                                         {"tensor_count", s->deps->n_tensors}},
+                 3);
     json_edges(json, g, &t);
     tl__json_key(json, "filtered_edges");
     if (s->deps->has_filtered)

@@ -49,6 +49,18 @@ static bool waits(const struct tl_deps_graph *g, const uint32_t *at, const uint3
     return false;
 }
 
+uint32_t tl__deps_allocations(const struct tl_deps *deps)
+{
+    uint32_t count = 0;
+
+    for (uint64_t t = 0; t < deps->n_tasks; t++) {
+        const int32_t *ids = deps->tasks[t].kernel_ids;
+
+        count += ids[0] < 0 && ids[1] < 0 && ids[2] < 0;
+    }
+    return count;
+}
+
 void tl__deps_totals(const struct tl_deps_graph *graph, struct tl_deps_totals *ret_totals)
 {
     struct tl_deps_totals *t = ret_totals;

@@ -16,6 +16,8 @@ struct tl_deps_totals {
     uint32_t n_fed, n_feeding;
 };
 
+/* How many of its tasks have no kernel: allocations. */
+uint32_t tl__deps_allocations(const struct tl_deps *deps);
 void tl__deps_totals(const struct tl_deps_graph *graph, struct tl_deps_totals *ret_totals);
 
 #endif

@@ -58,6 +58,15 @@ static void put_edges(struct tl_page *out, const struct tl_path_run *run)
         tl__put_format(out, ", and %" PRIu32 " more", n - NAMED);
 }
 
+static void put_chain_total(struct tl_page *out, const struct tl_path_run *run)
+{
+    uint32_t allocations = 0;
+
+    for (uint32_t i = 0; i < run->chain.count; i++)
+        allocations += tl__path_is_allocation(run, run->chain.tasks[i]);
+    tl__put_task_total(out, run->chain.count, allocations);
+}
+
 void tl__put_path_static(struct tl_page *out, const struct tl_path_run *run)
 {
     uint64_t wall_ns = run->graph.end_ns - run->graph.begin_ns;
@@ -65,11 +74,11 @@ void tl__put_path_static(struct tl_page *out, const struct tl_path_run *run)
     if (!tl__path_contradicted(run)) {
         tl__put_share(out, run->chain.length_ns, wall_ns);
         tl__put_str(out, " of the wall, ");
-        tl__put_count(out, run->chain.count, "task");
+        put_chain_total(out, run);
         tl__put_str(out, ": however many cores, this graph cannot run shorter");
         return;
     }
-    tl__put_count(out, run->chain.count, "task");
+    put_chain_total(out, run);
     tl__put_str(out, ", more than the wall of ");
     tl__put_us(out, wall_ns);
     tl__put_str(out, " us: a contradiction, no bound; the times contradict these edges: ");

@@ -180,7 +180,8 @@ int tl__path_json(struct tl_json *json, const struct tl_path_run *run, const cha
     put_u64(&w, "level", run->join->lane->level);
     put_u64(&w, "wall_ns", run->graph.end_ns - run->graph.begin_ns);
     put_u64(&w, "work_ns", run->work_ns);
-    put_u64(&w, "tasks", run->graph.n_tasks);
+    put_u64(&w, "tasks", run->graph.n_tasks - tl__path_allocations(run));
+    put_u64(&w, "allocations", tl__path_allocations(run));
     put_u64(&w, "slices", run->graph.n_slices);
     code = put_static(&w);
     if (code == 0)

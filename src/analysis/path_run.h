@@ -45,6 +45,10 @@ struct tl_path_kernel tl__path_kernel_of_task(const struct tl_path_run *run, uin
 void tl__put_path_kernel(struct tl_page *page, const struct tl_path_run *run, const struct tl_path_kernel *kernel,
                          bool exact);
 
+/* A task that has no kernel and left no slice is an allocation; and how many of the graph are. */
+bool tl__path_is_allocation(const struct tl_path_run *run, uint32_t task);
+uint32_t tl__path_allocations(const struct tl_path_run *run);
+
 /* What one kernel has of a path. */
 struct tl_path_share {
     struct tl_path_kernel kernel;

@@ -26,6 +26,23 @@ struct tl_path_kernel tl__path_kernel_of_task(const struct tl_path_run *run, uin
     return kernel;
 }
 
+bool tl__path_is_allocation(const struct tl_path_run *run, uint32_t task)
+{
+    struct tl_path_kernel kernel = tl__path_kernel_of_task(run, task);
+
+    return run->graph.slice_first[task] == run->graph.slice_first[task + 1] && kernel.ids[0] < 0 && kernel.ids[1] < 0 &&
+           kernel.ids[2] < 0;
+}
+
+uint32_t tl__path_allocations(const struct tl_path_run *run)
+{
+    uint32_t count = 0;
+
+    for (uint32_t t = 0; t < run->graph.n_tasks; t++)
+        count += tl__path_is_allocation(run, t);
+    return count;
+}
+
 void tl__put_path_kernel(struct tl_page *page, const struct tl_path_run *run, const struct tl_path_kernel *kernel,
                          bool exact)
 {

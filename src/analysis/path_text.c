@@ -106,7 +106,7 @@ int tl__path_text(struct tl_page *out, const struct tl_path_run *run, const char
     tl__put_format(out, "%s: level %" PRIu32 ", wall ", dir, run->join->lane->level);
     tl__put_us(out, g->end_ns - g->begin_ns);
     tl__put_str(out, " us, ");
-    tl__put_count(out, g->n_tasks, "task");
+    tl__put_task_total(out, g->n_tasks, tl__path_allocations(run));
     tl__put_str(out, ", ");
     tl__put_count(out, g->n_slices, "slice");
     tl__put_str(out, "\n");

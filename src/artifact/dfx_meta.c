@@ -52,6 +52,7 @@ static const struct field run_fields[] = {
     FIELD(tl_meta, clock_end_ns, "clock_end_ns", U64),
     FIELD(tl_meta, clock_error_ns, "clock_error_ns", U64),
     FIELD(tl_meta, tasks, "tasks", U64),
+    FIELD(tl_meta, allocations, "allocations", U64),
     FIELD(tl_meta, unrecorded_bytes, "unrecorded_bytes", U64),
     FIELD(tl_meta, payloads_missing, "payloads_missing", U64),
     FIELD(tl_meta, truncated_total, "truncated_total", U64),

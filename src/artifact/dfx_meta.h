@@ -71,7 +71,7 @@ struct tl_meta {
     uint64_t clock_start_ns;                 /* host clock (monotonic) at the same moment */
     uint64_t clock_end_cycles, clock_end_ns; /* the same when the run was over; 0: it never was */
     uint64_t clock_error_ns;                 /* how far either pair may be off */
-    uint64_t tasks;                          /* retired */
+    uint64_t tasks, allocations;             /* retired; with and without a kernel */
     uint64_t unrecorded_bytes;               /* after a recovery: of payload, whose records had not reached the host */
     uint64_t payloads_missing;               /* after a recovery: that records name and args.bin does not hold */
     uint32_t stream_count, truncated_listed, verdict_count, verdicts_reserved;

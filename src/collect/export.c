@@ -160,6 +160,7 @@ static void meta_of(const struct tl_crun *run, uint32_t epoch, struct tl_meta *m
     meta->clock_freq_hz = run->facts.clock_freq_hz;
     meta_clock(meta, run->outcome.clock);
     meta->tasks = run->outcome.tasks;
+    meta->allocations = run->outcome.allocations;
 }
 
 /* The payload file's bytes are down before the manifest that names them. */

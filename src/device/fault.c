@@ -162,12 +162,18 @@ static void put_where(struct tl_text *t, const struct tl_current *c)
     if (c == NULL)
         return;
     if (c->core == NULL) {
-        /* relaxed: this thread's own */
-        uint64_t submitted = tl_load_rlx((tl_au64 *)(uintptr_t)&c->device->submitted);
+        struct tl_device *d = (struct tl_device *)(uintptr_t)c->device;
+        uint64_t allocations = tl_load_rlx(&d->retired_early); /* relaxed, both: this thread's own */
+        uint64_t submitted = tl_load_rlx(&d->submitted) - allocations;
 
         tl__text_put(t, ", after ");
         tl__text_dec(t, submitted);
         tl__text_put(t, submitted == 1 ? " submitted task" : " submitted tasks");
+        if (allocations != 0) {
+            tl__text_put(t, " and ");
+            tl__text_dec(t, allocations);
+            tl__text_put(t, allocations == 1 ? " allocation" : " allocations");
+        }
         return;
     }
     tl__text_put(t, ", ");
@@ -284,12 +290,8 @@ void tl__fault_put_args(struct tl_text *t, const struct tl_device *d, const stru
 static void put_counts(const struct tl_current *c, struct tl_run_status *status)
 {
     struct tl_device *d = (struct tl_device *)(uintptr_t)c->device;
-    uint64_t retired = tl_load_rlx(&d->retired_early); /* relaxed, all: figures, read after this process is gone */
 
-    for (uint32_t i = 0; i < d->n_scheds; i++)
-        retired += tl_load_rlx(&d->scheds[i].retired);
-    tl_store_rlx(&status->retired, retired);
-    tl_store_rlx(&status->submitted, tl_load_rlx(&d->submitted));
+    tl__device_tell_counts(d, status);
     status->wall_ns = tl__now_ns() - d->began_ns;
 }
 

@@ -304,6 +304,9 @@ void tl__device_sleep(struct tl_device *d, unsigned hint, bool (*look)(void *arg
 /* Wakes a sleeping thread if there is one. */
 void tl__device_notify(struct tl_device *d);
 uint64_t tl__device_retired(struct tl_device *d);
+/* Puts into the run's status how many tasks were submitted and retired, allocations apart: the one place that counts
+ * them for people. Any thread, a signal handler too. */
+void tl__device_tell_counts(struct tl_device *d, struct tl_run_status *status);
 /* Puts into the run's status which task has finished last: of those since the last look the youngest. Any thread. */
 void tl__device_tell_last(struct tl_device *d);
 /* Works until the run is over. The pool's threads do so between enter and leave; the caller of run does it itself. */

@@ -248,6 +248,7 @@ static void reset(struct tl_device *d)
     tl_store_rlx(&d->status->code, 0);
     tl_store_rlx(&d->status->retired, 0);
     tl_store_rlx(&d->status->submitted, 0);
+    tl_store_rlx(&d->status->allocations, 0);
     tl_store_rlx(&d->status->last_task, 0);
     tl_store_rlx(&d->status->orchestration, TL_ORCHESTRATION_NOT_BEGUN);
     tl_store_rlx(&d->status->refused_submits, 0);
@@ -345,8 +346,7 @@ void tl__device_report(struct tl_device *d)
             status->parked_ns = tl__parked_sum(tl_load_rlx(&dfx->parked), tl__now_ns());
     }
     status->wall_ns = tl__now_ns() - d->began_ns;
-    tl_store_rlx(&status->submitted, tl_load_rlx(&d->submitted)); /* relaxed: R7 publishes them */
-    tl_store_rlx(&status->retired, tl__device_retired(d));
+    tl__device_tell_counts(d, status);
     tl__device_tell_last(d);
     tl_store_rel(&status->state, (uint32_t)TL_RUN_DONE); /* R7 */
     tl__bell_ring(&d->opts.bells->run);

@@ -209,7 +209,7 @@ void tl__stall_lines(struct tl_device *d, uint64_t still_ns, char *text, size_t 
     if (told > MAX_LINES)
         tl_log_error("[STALL] and %u more", told - MAX_LINES);
     (void)tl__format(text, n, "no progress for %.1f s with %u of %llu tasks unfinished%s: %s", (double)still_ns / 1e9,
-                     told, (unsigned long long)tl_load_rlx(&d->submitted),
+                     told, (unsigned long long)(tl_load_rlx(&d->submitted) - tl_load_rlx(&d->retired_early)),
                      active == 0 && told != 0 ? ", all of which wait for others (deadlocked dependencies)" : "", first);
 }
 

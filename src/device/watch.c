@@ -34,8 +34,7 @@ static uint64_t parked_ns(const struct tl_device *d, uint64_t now)
 /* The host's watchdogs and progress lines go by these, and after a kill they are what is known. */
 static void show_progress(struct tl_device *d)
 {
-    tl_store_rlx(&d->status->retired, tl__device_retired(d)); /* relaxed, both: figures until R7 */
-    tl_store_rlx(&d->status->submitted, tl_load_rlx(&d->submitted));
+    tl__device_tell_counts(d, d->status);
     tl__device_tell_last(d);
 }
 

@@ -153,6 +153,7 @@ int tl__recording_end(struct tl_run *run, struct tl_run_result *result, struct t
     struct tl_engine_outcome outcome = {
         .status = run->code != 0 ? tl_errname(run->code) : "ok",
         .tasks = run->end.retired,
+        .allocations = run->end.allocations,
         .wall_ns = run->end.wall_ns,
         .parked_ns = run->end.parked_ns,
     };

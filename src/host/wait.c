@@ -24,6 +24,11 @@ void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_s
     *ret_submitted = tl__chip_peek(chip, run->status + offsetof(struct tl_run_status, submitted));
 }
 
+static uint64_t allocations_of(struct tl_run *run)
+{
+    return tl__chip_peek(run->worker->chip, run->status + offsetof(struct tl_run_status, allocations));
+}
+
 uint64_t tl__run_last_task(struct tl_run *run)
 {
     return tl__chip_peek(run->worker->chip, run->status + offsetof(struct tl_run_status, last_task));
@@ -72,12 +77,13 @@ static uint64_t believed_parked_ns(struct tl_run *run, uint64_t now)
 /* Time in which nothing moved and no lane waited for the host. */
 static uint64_t idle_ns(struct tl_run *run)
 {
-    uint64_t now = tl__now_ns(), retired, submitted, parked, idle;
+    uint64_t now = tl__now_ns(), retired, submitted, moved, parked, idle;
 
     tl__run_progress(run, &retired, &submitted);
     parked = believed_parked_ns(run, now);
-    if (retired + submitted != run->seen_progress) {
-        run->seen_progress = retired + submitted;
+    moved = retired + submitted + allocations_of(run);
+    if (moved != run->seen_progress) {
+        run->seen_progress = moved;
         run->idle_from_ns = now;
         run->no_work_ns = 0;
         run->idle_parked_ns = parked;
@@ -223,6 +229,7 @@ static void read_status(struct tl_run *run, bool at_rest)
     tl__run_progress(run, &retired, &submitted);
     run->end.retired = retired;
     run->end.submitted = submitted;
+    run->end.allocations = allocations_of(run);
 }
 
 void tl__run_note_end(struct tl_run *run, const struct tl_ending *ending)
@@ -317,6 +324,7 @@ void tl__run_finish(struct tl_run *run)
     struct tl_run_result *result = &run->result;
 
     result->tasks = run->end.retired;
+    result->allocations = run->end.allocations;
     result->wall_ns = run->end.wall_ns;
     result->parked_ns = run->end.parked_ns;
     if (run->code == 0)

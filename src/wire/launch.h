@@ -97,14 +97,16 @@ enum tl_refused {
 
 struct tl_run_status {
     /* Line 0. writer: device; readers: host. */
-    tl_au32 state;              /* R7: TL_RUN_DONE publishes everything below; A7 in the host's wait */
-    tl_au32 code;               /* first fatal code as -TL_E..., 0: none. One CAS wins */
-    tl_au32 epoch;              /* of the run that this describes */
-    uint32_t refused;           /* enum tl_refused: no task was run, and why */
-    tl_au64 submitted, retired; /* tasks; while running the device's last look, a tenth of a second old at most */
-    uint64_t wall_ns;           /* launch to completion */
-    uint64_t parked_ns;         /* union over the lanes */
-    uint64_t foreseen_bytes;    /* payload that a graph built to its end was known to bring; 0: not known */
+    tl_au32 state;    /* R7: TL_RUN_DONE publishes everything below; A7 in the host's wait */
+    tl_au32 code;     /* first fatal code as -TL_E..., 0: none. One CAS wins */
+    tl_au32 epoch;    /* of the run that this describes */
+    uint32_t refused; /* enum tl_refused: no task was run, and why */
+    /* Tasks that have a kernel; while running the device's last look, a tenth of a second old at most. Allocations,
+     * which are tasks without one, are counted apart, here and in all that is told of a run. */
+    tl_au64 submitted, retired;
+    uint64_t wall_ns;        /* launch to completion */
+    uint64_t parked_ns;      /* union over the lanes */
+    uint64_t foreseen_bytes; /* payload that a graph built to its end was known to bring; 0: not known */
     /* By stream: records that the run calls for by its rules alone. UINT64_MAX: no count says, the run failed. */
     uint64_t expected[TL_STREAM_SLOTS];
     struct tl_clock_pair clock[TL_CLOCK_MOMENTS]; /* by enum tl_clock_moment */
@@ -113,7 +115,8 @@ struct tl_run_status {
     /* Then one line of text for people. */
     char message[960];
     /* After a crash: what is to be said of it, lines that end with a newline. Else empty. */
-    char block[3056];
+    char block[3048];
+    tl_au64 allocations; /* made by tl_alloc_tensors(); each retires at once. As submitted and retired */
     tl_au64 last_task; /* 1 + the id of a task that finished last, by the device's last look; 0: none. writer: device */
     /* After a crash: the instruction's address in the file of the program's object. */
     uint64_t code_offset;

@@ -342,7 +342,8 @@ static void blocks_and_allocated_memory(void **state)
         if (capture_run(&c, &block_program, t, n) != 0)
             fail_msg("%s", c.error.msg);
         capture_sound(&c);
-        assert_int_equal(c.result.tasks, 4);
+        assert_int_equal(c.result.tasks, 3);
+        assert_int_equal(c.result.allocations, 1);
         assert_int_equal(c.count, marked ? 2 : 6);
         assert_null(capture_find(&c, task[1], TL_STAGE_AFTER, 0)); /* runs nothing: has no arguments */
         capture_payload(&c, capture_get(&c, task[2], TL_STAGE_BEFORE, 0), TL_ROLE_INPUT, want, few * sizeof(*want));

@@ -258,8 +258,9 @@ static void a_small_heap_is_recycled(void **state)
     bare_open(&b, &(struct bare_opts){.threads = 2, .heap_bytes = 16384});
     t = words(&b, 1);
     assert_int_equal(bare_run(&b, &program, &t, 1, NULL, 0), 0);
-    assert_int_equal(b.status->submitted, 600);
-    assert_int_equal(b.status->retired, 600);
+    assert_int_equal(b.status->submitted, 400);
+    assert_int_equal(b.status->retired, 400);
+    assert_int_equal(b.status->allocations, 200);
     bare_close(&b);
 }
 

@@ -137,6 +137,8 @@ void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, 
         printf("round %" PRId64 "\n", round);
     label(s, "tasks");
     printf("%" PRIu64 " retired in %s", result->tasks, duration(result->wall_ns, text, sizeof(text)));
+    if (result->allocations > 0)
+        printf(", beside %" PRIu64 " allocation%s", result->allocations, result->allocations == 1 ? "" : "s");
     if (result->parked_ns > 0)
         printf(", of which %s waiting for the recording", duration(result->parked_ns, text, sizeof(text)));
     printf("\n");

@@ -485,7 +485,8 @@
 
   function showGraph() {
     const facts = [
-      [plural(data.all_tasks, "task"), plural(data.all_edges, "edge"), plural(data.levels, "level")].join(", ") +
+      [plural(data.all_tasks - data.allocations, "task") +
+        (data.allocations > 0 ? " and " + plural(data.allocations, "allocation") : ""), plural(data.all_edges, "edge"), plural(data.levels, "level")].join(", ") +
         " in the whole graph",
       data.skipped > 0 ? plural(data.skipped, "edge") + " skipped at submit: the producer had retired" : "",
       data.loose > 0 ? plural(data.loose, "edge") + " to or from tasks that are not listed" : "",
