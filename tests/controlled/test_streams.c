@@ -418,6 +418,15 @@ static void configure(struct scene *s, unsigned cell, uint64_t *random)
     }
 }
 
+static uint32_t allocations(void)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < truth->n_tasks; i++)
+        count += truth->task[i].kernels == 0;
+    return count;
+}
+
 static void check_meta(const struct scene *s)
 {
     struct tl_error err = {0};
@@ -426,7 +435,8 @@ static void check_meta(const struct scene *s)
     if (tl__meta_read(c->dir, &meta, &err) != 0)
         fail_msg("%s", err.msg);
     assert_string_equal(meta.status, "ok");
-    assert_int_equal(meta.tasks, truth->n_tasks);
+    assert_int_equal(meta.tasks, truth->n_tasks - allocations());
+    assert_int_equal(meta.allocations, allocations());
     for (uint32_t i = 0; i < meta.stream_count; i++) {
         const struct tl_meta_stream *stream = &meta.streams[i];
         uint64_t seen = stream->collected;
@@ -453,7 +463,8 @@ static void check_run(const struct scene *s)
         fail_msg("%s", c->error.msg);
     assert_int_equal(c->code == TL_ELOST, lost != 0);
     assert_int_equal(c->result.records_attempted, c->result.records_collected + lost);
-    assert_int_equal(c->result.tasks, truth->n_tasks);
+    assert_int_equal(c->result.tasks, truth->n_tasks - allocations());
+    assert_int_equal(c->result.allocations, allocations());
     if (strcmp(c->config.runtime, "host_build_graph") == 0)
         assert_false(truth->early);
     check_meta(s);
