@@ -46,9 +46,12 @@ static void put_peak_row(void *ctx, uint64_t number, struct tl_row *row)
 
 static int put_peaks(struct tl_page *out, const struct tl_scope_usage *u)
 {
-    static const struct tl_column columns[] = {
-        {"ring", true, false}, {"", false, false},      {"peak", true, false}, {"of", true, true},
-        {"", true, true},      {"enough", true, false}, {"why", false, false}, {"where", false, true},
+    /* A run that did not end well, or is not recorded whole, shows what was needed at least. */
+    const struct tl_column columns[] = {
+        {"ring", true, false}, {"", false, false},
+        {"peak", true, false}, {"of", true, true},
+        {"", true, true},      {tl__scope_state(u) == TL_SCOPE_WHOLE ? "enough" : "at least", true, false},
+        {"why", false, false}, {"where", false, true},
     };
     struct peak_rows rows = {.usage = u};
     uint64_t n = 0;

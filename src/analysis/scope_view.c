@@ -66,9 +66,9 @@ const char *tl__scope_why(unsigned resource, const struct tl_resource_use *use, 
     if (state == TL_SCOPE_STOPPED && tl__scope_was_full(use))
         return "full where the run stopped: the next size up, which later tasks may exceed";
     if (state == TL_SCOPE_STOPPED)
-        return "at least: the run stopped there";
+        return "taken when the run stopped";
     if (state == TL_SCOPE_PARTIAL)
-        return "at least: the recording is not whole";
+        return "taken as far as it is recorded";
     if (use->size != 0 && use->enough > use->size)
         return "more than it had: in another order a gap lies elsewhere";
     if (use->size != 0 && use->peak >= use->size)

@@ -40,6 +40,7 @@ static const struct field run_fields[] = {
     FIELD(tl_meta, runtime, "runtime", TEXT),
     FIELD(tl_meta, format, "format", TEXT),
     FIELD(tl_meta, status, "status", TEXT),
+    FIELD(tl_meta, error, "error", TEXT),
     FIELD(tl_meta, level, "dump_args_level", U32),
     FIELD(tl_meta, epoch, "epoch", U32),
     FIELD(tl_meta, start_unix_ns, "start_unix_ns", U64),

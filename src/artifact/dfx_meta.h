@@ -61,6 +61,7 @@ struct tl_meta {
     char program_hash[24]; /* "xxh3:<16 hex>"; "" if not known */
     char format[16];       /* "default", "2026-09": of the artifacts; "" if not known */
     char status[32];       /* "ok", or the error's name: TL_EHANG ... */
+    char error[1000];      /* what the run said of it; "": nothing */
     uint32_t level;        /* of the args dump; 0 if off */
     uint32_t epoch;
     uint64_t start_unix_ns;                  /* wall clock */

@@ -44,6 +44,7 @@ void tl__engine_destroy(struct tl_engine *e);
 /* How the run ended, for dfx_meta.json. */
 struct tl_engine_outcome {
     const char *status; /* "ok", or the error's name; NULL: "ok" */
+    const char *error;  /* what the run said of it; NULL: nothing. Copied */
     uint64_t tasks, allocations, wall_ns, parked_ns;
     struct tl_clock_pair clock[TL_CLOCK_MOMENTS]; /* by enum tl_clock_moment */
     uint64_t record_ps[TL_STREAM_COUNT];          /* by stream: what a record cost; 0: unknown */

@@ -100,6 +100,7 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
               opts->config->runtime != NULL ? opts->config->runtime : "tensormap_and_ringbuffer");
     copy_text(run->status, sizeof(run->status), "ok");
     memset(&run->outcome, 0, sizeof(run->outcome));
+    run->error[0] = '\0';
     run->facts = opts->facts;
     run->facts.schedulers = opts->lanes;
     run->facts.lane_streams = e->shape.streams;
@@ -340,6 +341,8 @@ void tl__engine_outcome(struct tl_engine *e, uint32_t epoch, const struct tl_eng
     if (run == NULL)
         return;
     run->outcome = *outcome;
+    (void)snprintf(run->error, sizeof(run->error), "%s", outcome->error != NULL ? outcome->error : "");
+    run->outcome.error = NULL;
     run->outcome.status = NULL;
     copy_text(run->status, sizeof(run->status), outcome->status != NULL ? outcome->status : "ok");
 }

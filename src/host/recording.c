@@ -152,6 +152,7 @@ int tl__recording_end(struct tl_run *run, struct tl_run_result *result, struct t
     int collected = collect(run, &collect_error), rc;
     struct tl_engine_outcome outcome = {
         .status = run->code != 0 ? tl_errname(run->code) : "ok",
+        .error = run->code != 0 ? run->error.msg : NULL,
         .tasks = run->end.retired,
         .allocations = run->end.allocations,
         .wall_ns = run->end.wall_ns,

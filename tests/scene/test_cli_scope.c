@@ -58,7 +58,7 @@ static void no_line_of_a_part(void **state)
         expect(0, "scope part");
         assert_non_null(strstr(output, parts[i][1]));
         assert_non_null(strstr(output, "Settings: lower bounds, because the recording is not whole\n"));
-        assert_non_null(strstr(output, "at least: the recording is not whole"));
+        assert_non_null(strstr(output, "taken as far as it is recorded"));
         assert_non_null(strstr(output, "  next      record the run again: "));
         assert_null(strstr(output, "tasklens run"));
         expect(0, "scope part --json");

@@ -226,7 +226,7 @@ static void scopes_that_never_ended(void **state)
     assert_int_equal(u.rings[0].use[TL_RING_TASKS].enough, 2048); /* 1,024 was not enough */
     assert_int_equal(u.rings[1].use[TL_RING_TASKS].enough, 4);
     assert_string_equal(tl__scope_why(TL_RING_TASKS, &u.rings[1].use[TL_RING_TASKS], TL_SCOPE_STOPPED),
-                        "at least: the run stopped there");
+                        "taken when the run stopped");
     tl__scope_usage_fini(&u);
 }
 

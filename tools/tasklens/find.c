@@ -341,8 +341,8 @@ void tl__found_mention_end(const char *command, const struct tl_found *found)
     else if (meta != NULL && strcmp(meta->status, TL_META_DIFFERS) == 0)
         mention_differing(command, found->path, meta);
     else if (meta != NULL && meta->status[0] != '\0' && strcmp(meta->status, "ok") != 0)
-        tl__cmd_note(command, "%s is of a run that failed: %s (%s)", found->path, error_text(meta->status),
-                     meta->status);
+        tl__cmd_note(command, "%s is of a run that failed: %s (%s)", found->path,
+                     meta->error[0] != '\0' ? meta->error : error_text(meta->status), meta->status);
     free(meta);
 }
 
