@@ -248,7 +248,7 @@ static const char *no_line(const char *answer)
 
 void tl__code_put(struct tl_text *t, const char *path, const char *shown, const struct tl_code_place *place)
 {
-    char answer[4096], name[256];
+    char answer[4096] = "", name[256] = "";
     uint64_t in_function;
     bool has_lines;
 

@@ -215,11 +215,15 @@ static void check_meta(const struct scene *s)
 {
     static struct tl_meta meta;
     struct tl_error err = {0};
+    int64_t allocations = 0;
 
     if (tl__meta_read(fixture_path(s->dir), &meta, &err) != 0)
         fail_msg("%s", err.msg);
     assert_string_equal(meta.status, "ok");
-    assert_int_equal(meta.tasks, s->tasks);
+    for (int64_t i = 0; i < s->tasks; i++)
+        allocations += streams_kind(i) == STREAMS_ALLOC;
+    assert_int_equal(meta.allocations, allocations);
+    assert_int_equal(meta.tasks, s->tasks - allocations);
     for (uint32_t i = 0; i < meta.stream_count; i++) {
         const struct tl_meta_stream *stream = &meta.streams[i];
 

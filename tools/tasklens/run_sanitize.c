@@ -30,7 +30,8 @@ static int put_before(const char *variable, const char *first)
 
     if ((size_t)snprintf(text, sizeof(text), "%s%s%s", first, rest != NULL && rest[0] != '\0' ? ":" : "",
                          rest != NULL ? rest : "") >= sizeof(text))
-        return tl__cmd_fail(COMMAND, "%s is too long: %zu bytes", variable, strlen(rest));
+        return tl__cmd_fail(COMMAND, "%s is too long: at most %zu bytes with the command's own settings", variable,
+                            sizeof(text) - 1);
     return setenv(variable, text, 1) == 0 ? 0 : tl__cmd_fail(COMMAND, "%s: %s", variable, strerror(errno));
 }
 
