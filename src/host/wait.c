@@ -156,14 +156,15 @@ static void settle_done(struct tl_run *run, int code)
 /* The run had failed, and its orchestration submits on, or does not return for another reason. */
 static void tell_failed(struct tl_run *run, const char *watchdog, double run_s, uint64_t refused)
 {
-    struct tl_run_status *end = tl__alloc(1, sizeof(*end));
     const char *why = tl_strerror(-(int)run->end.code);
-    char goes_on[80] = "";
+    char message[sizeof(run->end.message)], goes_on[80] = "";
 
-    /* F4: whoever refused a submit saw the message; pairs with F3. */
-    if (refused != 0 && end != NULL && tl__chip_copy_out(run->worker->chip, end, run->status, sizeof(*end)) == 0) {
-        end->message[sizeof(end->message) - 1] = '\0';
-        why = end->message;
+    /* F4: whoever refused a submit saw the message; pairs with F3. Nothing else of the status stands still yet. */
+    if (refused != 0 &&
+        tl__chip_copy_out(run->worker->chip, message, run->status + offsetof(struct tl_run_status, message),
+                          sizeof(message)) == 0) {
+        message[sizeof(message) - 1] = '\0';
+        why = message;
     }
     if (refused != 0)
         (void)snprintf(goes_on, sizeof(goes_on), ": submits still go on, %" PRIu64 " of them refused so far", refused);
@@ -171,7 +172,6 @@ static void tell_failed(struct tl_run *run, const char *watchdog, double run_s, 
                          "%.600s; the orchestration did not return after that%s; the %s ended the run %.1f s after its "
                          "launch",
                          why, goes_on, watchdog, run_s);
-    tl__free(end);
 }
 
 /* Nothing is left to do but what the orchestration has not submitted. */

@@ -288,8 +288,8 @@ uint64_t tl__chip_peek(struct tl_chip *c, uint64_t addr)
 
     if (!inside(c, addr, sizeof(word)) || addr % sizeof(word) != 0)
         return 0;
-    if (c->mapping != NULL) /* relaxed: a figure for progress, nothing is read by it */
-        return tl_load_rlx((tl_au64 *)(void *)(c->mapping + (addr - TL_DEV_BASE)));
+    if (c->mapping != NULL) /* F4, A7: what a caller reads behind the word; pairs with F3, R7 */
+        return tl_load_acq((tl_au64 *)(void *)(c->mapping + (addr - TL_DEV_BASE)));
     return tl__chip_copy_out(c, &word, addr, sizeof(word)) == 0 ? word : 0;
 }
 
