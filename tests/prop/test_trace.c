@@ -11,6 +11,7 @@
 #define CORES 3u
 #define TASKS 60u
 #define SLICES_MAX 1000u
+#define EVENTS_MAX 4000u
 
 static uint64_t random_state;
 
@@ -35,7 +36,8 @@ struct slice {
 
 static struct swim_world w;
 static struct slice slices[SLICES_MAX];
-static unsigned n_slices, n_arrow_ends;
+static const char *events[EVENTS_MAX]; /* each a line of the trace */
+static unsigned n_events, n_slices, n_arrow_ends;
 
 /* ---- a recording ---- */
 
@@ -81,6 +83,21 @@ static void make_recording(void)
 
 /* ---- the trace, read back by its text ---- */
 
+static void split(char *text)
+{
+    char *rest = NULL;
+
+    n_events = 0;
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        const char *event = strstr(line, "{\"name\": \"");
+
+        if (event == NULL)
+            continue;
+        assert_true(n_events < EVENTS_MAX);
+        events[n_events++] = event;
+    }
+}
+
 static const char *field(const char *event, const char *key)
 {
     char text[24];
@@ -118,10 +135,11 @@ static uint32_t number(const char *event, const char *key)
     return (uint32_t)strtoul(field(event, key), NULL, 10);
 }
 
-static void read_slices(char *text, uint64_t seed)
+static void read_slices(uint64_t seed)
 {
     n_slices = 0;
-    for (const char *at = text; (at = strstr(at, "{\"name\": \"")) != NULL; at++) {
+    for (unsigned i = 0; i < n_events; i++) {
+        const char *at = events[i];
         const char *ph = field(at, "ph");
         struct slice *s = &slices[n_slices];
 
@@ -187,10 +205,11 @@ static void check_touching(uint64_t seed)
     }
 }
 
-static void check_arrow_ends(char *text, uint64_t seed)
+static void check_arrow_ends(uint64_t seed)
 {
     n_arrow_ends = 0;
-    for (const char *at = text; (at = strstr(at, "{\"name\": \"")) != NULL; at++) {
+    for (unsigned event = 0; event < n_events; event++) {
+        const char *at = events[event];
         const char *ph = field(at, "ph");
         uint32_t pid, tid;
         uint64_t ns;
@@ -234,10 +253,11 @@ static void check(uint64_t seed, int64_t offset_ps)
     assert_non_null(text);
     memcpy(text, bytes, n);
     assert_null(strstr(text, "bind_id"));
-    read_slices(text, seed);
+    split(text);
+    read_slices(seed);
     check_overlaps(seed);
     check_touching(seed);
-    check_arrow_ends(text, seed);
+    check_arrow_ends(seed);
     assert_true(n_arrow_ends > 0);
     free(text);
     assert_int_equal(tl__json_finish(&json), 0);
