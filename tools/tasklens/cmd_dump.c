@@ -303,12 +303,13 @@ static int list(struct dump *d)
         .sorted_by = d->sort != TL_DUMP_BY_NONE ? tl__dump_keys[d->sort] : NULL,
         .layout = d->filter.layout,
     };
+    const struct tl_dump_unread ranked = d->unread;
     struct tl_error error = {0};
     struct tl_page page;
     struct tl_json json;
     int code, end;
 
-    d->unread.count = 0; /* what a ranking counted is counted again */
+    d->unread.count = 0; /* what a ranking counted is counted again, as far as it is listed */
     if (l.scan.values) {
         l.scan.progress = tl__progress_bytes;
         l.scan.progress_ctx = &progress;
@@ -324,6 +325,8 @@ static int list(struct dump *d)
         tl__page_fini(&page);
     }
     tl__progress_end(&progress);
+    if (d->unread.count < ranked.count) /* those behind --limit: their place was not known */
+        d->unread = ranked;
     return report(d, code != 0 ? code : end, &error);
 }
 
