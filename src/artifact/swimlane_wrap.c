@@ -176,7 +176,8 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The stamp behind the largest gap that is smaller than `below`; 0: there is none. Gaps of one size are tried once. */
+/* The middle of the largest gap that is smaller than `below`; 0: there is none. Gaps of one size are tried once. An
+ * anchor may stand in the gap, near one of its ends. */
 static uint64_t behind_gap(const struct stamps *all, uint64_t below, uint64_t *ret_gap)
 {
     uint64_t at = 0;
@@ -187,7 +188,7 @@ static uint64_t behind_gap(const struct stamps *all, uint64_t below, uint64_t *r
 
         if (gap > *ret_gap && gap < below) {
             *ret_gap = gap;
-            at = all->list[i];
+            at = all->list[i - 1] + gap / 2 + 1;
         }
     }
     return at;
@@ -204,6 +205,8 @@ static uint64_t find_cut(const struct tl_swimlane *s, const struct stamps *all)
 
         if (cut == 0)
             return 0;
+        if (all->list[1] >= cut || all->list[all->count - 2] < cut)
+            continue; /* one stamp alone on a side of the gap is rather a wrong stamp than the whole side */
         l = look_with(s, cut);
         if (l.backward == 0 && l.falls == 0)
             return cut;
@@ -214,6 +217,7 @@ static uint64_t find_cut(const struct tl_swimlane *s, const struct stamps *all)
 int tl__swimlane_unwrap(struct tl_swimlane *s)
 {
     struct look l = look_with(s, 0);
+    const uint32_t n_anchors = s->n_anchors;
     struct stamps all = {0};
     uint64_t cut;
 
@@ -227,7 +231,9 @@ int tl__swimlane_unwrap(struct tl_swimlane *s)
     if (all.list == NULL)
         return TL_ENOMEM;
     all.count = 0;
+    s->n_anchors = 0; /* nothing contradicts an anchor, so that it says nothing of where the turn is */
     each_stamp(s, keep_one, &all);
+    s->n_anchors = n_anchors;
     qsort(all.list, all.count, sizeof(*all.list), by_value);
     cut = find_cut(s, &all);
     tl__free(all.list);

@@ -100,7 +100,7 @@ static void one_turn_is_mended_wherever_it_falls(void **state)
     for (unsigned a = 0; a < 3; a++) {
         uint64_t end = make(aparts[a]), step = aparts[a] == 1000 ? 37 : end / 97;
 
-        for (uint64_t at = 760; at < end - aparts[a] + 760; at += step) {
+        for (uint64_t at = 760; at < end - aparts[a] + 740; at += step) { /* two stamps or more on each side */
             struct tl_swimlane s;
 
             (void)make(aparts[a]);
@@ -171,6 +171,14 @@ static void what_no_turn_explains_gets_no_verdict(void **state)
     assert_false(s.wrapped);
     assert_int_equal(s.backward, 1);
     verdict_of(&s, "1. overhead: time is broken: rows end before they start\n");
+    tl__swimlane_fini(&s);
+    /* One stamp that is far off: the others are not moved for it. */
+    (void)make(40000);
+    w.aicpus[3].dispatch_cycles = TURN - 1;
+    s = read_shifted(0);
+    assert_false(s.wrapped);
+    assert_true(s.backward + s.falls > 0);
+    verdict_of(&s, "1. overhead: time is broken: ");
     tl__swimlane_fini(&s);
     /* Two new beginnings: 8 rounds of 1.2e9 cycles. */
     (void)make(1200000000);
