@@ -38,8 +38,15 @@ static void await_timer(int rc)
         ;
 }
 
+static void *send_to(void *thread)
+{
+    (void)pthread_kill(*(const pthread_t *)thread, SIGUSR2);
+    return NULL;
+}
+
 static void leave(int64_t way)
 {
+    pthread_t self = pthread_self(), sender;
     struct sigevent to_process = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
     timer_t timer;
     char name[] = "true", *argv[] = {name, NULL};
@@ -95,6 +102,11 @@ static void leave(int64_t way)
     case WAY_TIMER:
         if (timer_create(CLOCK_MONOTONIC, &to_process, &timer) == 0)
             await_timer(timer_settime(timer, 0, &(struct itimerspec){.it_value.tv_nsec = 20000000}, NULL));
+        break;
+    case WAY_FROM_A_THREAD:
+        if (pthread_create(&sender, NULL, send_to, &self) == 0)
+            (void)pthread_join(sender, NULL);
+        (void)sleep(5);
         break;
     case WAY_CHILD_EXITS:
         child = fork();

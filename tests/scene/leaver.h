@@ -22,7 +22,8 @@ enum {
     WAY_THREAD_KILL_HARD,
     WAY_ALARM,
     WAY_TIMER,
-    WAYS_OUT, /* from here on the program stays */
+    WAY_FROM_A_THREAD, /* a thread of its own sends it to the one that runs the code */
+    WAYS_OUT,          /* from here on the program stays */
     WAY_CHILD_EXITS = WAYS_OUT,
     WAY_CHILD_EXITS_NOW,
     WAY_CHILD_EXECS,

@@ -30,7 +30,7 @@ static const char *const who[] = {"kernel \"leaver\"", "the orchestration", "gol
 static const char *const calls[WAYS_OUT] = {"",        "exit(0)",  "_exit(0)",      "quick_exit()", "pthread_exit()",
                                             "execv()", "execlp()", "exit_group(0)", "SIGTERM",      "SIGUSR1",
                                             "SIGUSR1", "SIGUSR2",  "SIGTERM",       "SIGKILL",      "SIGKILL",
-                                            "SIGALRM", "SIGUSR1"};
+                                            "SIGALRM", "SIGUSR1",  "SIGUSR2"};
 static const struct {
     int number;
     const char *name;

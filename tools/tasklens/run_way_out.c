@@ -127,30 +127,36 @@ static void on_quick_exit(void)
     tl__way_out("quick_exit", TL_TEXT_NO_CODE);
 }
 
+/* The signal that ends the command came from another process: the code that runs has nothing to do with it. */
+static volatile sig_atomic_t by_another;
+
 void tl__way_out_signal(int signal_number)
 {
     char who[400], how[80];
     struct tl_text t = tl__text(how, sizeof(how));
     enum tl_user_code whose = getpid() == process ? tl__user_code_here(who, sizeof(who)) : TL_USER_NONE;
 
-    if (whose == TL_USER_NONE)
+    if (whose == TL_USER_NONE || by_another)
         return;
     tl__text_put(&t, " was ended by ");
     tl__text_put(&t, tl__signal_name(signal_number));
     end(whose, who, how);
 }
 
+/* A thread of the program's may send a signal to the one that runs a kernel: where it is blocked it would be lost, and
+ * the run end well. Those that people and their shells send stay the main thread's. */
 static void on_device_thread(void)
 {
+    static const int for_main[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     const uint32_t number = tl_add_rlx(&thread_count, 1u); /* relaxed, both: handlers may find 0 */
-    sigset_t alarm_only;
+    sigset_t taken;
 
-    if (number >= THREADS_MAX)
-        return;
-    tl_store_rlx(&thread_ids[number], (uint32_t)gettid());
-    (void)sigemptyset(&alarm_only);
-    (void)sigaddset(&alarm_only, SIGALRM);
-    (void)pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
+    (void)sigfillset(&taken);
+    for (size_t i = 0; i < COUNT_OF(for_main); i++)
+        (void)sigdelset(&taken, for_main[i]);
+    (void)pthread_sigmask(SIG_UNBLOCK, &taken, NULL);
+    if (number < THREADS_MAX)
+        tl_store_rlx(&thread_ids[number], (uint32_t)gettid());
 }
 
 static void on_signal(int signal_number, siginfo_t *info, void *context);
@@ -223,6 +229,7 @@ static void on_signal(int signal_number, siginfo_t *info, void *context)
     if (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP)
         tl__signal_tell();
     tl__leftovers_discard();
+    by_another = 1;
     (void)signal(signal_number, SIG_DFL);
     (void)raise(signal_number);
 }
