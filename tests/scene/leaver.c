@@ -44,32 +44,13 @@ static void *send_to(void *thread)
     return NULL;
 }
 
-static void leave(int64_t way)
+static void send_signal(int64_t way)
 {
     pthread_t self = pthread_self(), sender;
     struct sigevent to_process = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
     timer_t timer;
-    char name[] = "true", *argv[] = {name, NULL};
-    pid_t child;
 
     switch (way) {
-    case WAY_EXIT:
-        exit(0);
-    case WAY_EXIT_NOW:
-        _exit(0);
-    case WAY_QUICK_EXIT:
-        quick_exit(0);
-    case WAY_THREAD:
-        pthread_exit(NULL);
-    case WAY_EXECV:
-        (void)execv("/bin/true", argv);
-        break;
-    case WAY_EXECLP:
-        (void)execlp("true", "true", (char *)NULL);
-        break;
-    case WAY_SYSCALL:
-        (void)syscall(SYS_exit_group, 0);
-        break;
     case WAY_KILL:
         (void)kill(getpid(), SIGTERM);
         (void)sleep(5);
@@ -107,6 +88,46 @@ static void leave(int64_t way)
         if (pthread_create(&sender, NULL, send_to, &self) == 0)
             (void)pthread_join(sender, NULL);
         (void)sleep(5);
+        break;
+    default:
+        break;
+    }
+}
+
+static void leave(int64_t way)
+{
+    char name[] = "true", *argv[] = {name, NULL};
+    pid_t child;
+
+    switch (way) {
+    case WAY_EXIT:
+        exit(0);
+    case WAY_EXIT_NOW:
+        _exit(0);
+    case WAY_QUICK_EXIT:
+        quick_exit(0);
+    case WAY_THREAD:
+        pthread_exit(NULL);
+    case WAY_EXECV:
+        (void)execv("/bin/true", argv);
+        break;
+    case WAY_EXECLP:
+        (void)execlp("true", "true", (char *)NULL);
+        break;
+    case WAY_SYSCALL:
+        (void)syscall(SYS_exit_group, 0);
+        break;
+    case WAY_KILL:
+    case WAY_TGKILL:
+    case WAY_SYSCALL_KILL:
+    case WAY_PTHREAD_KILL:
+    case WAY_SIGQUEUE:
+    case WAY_KILL_HARD:
+    case WAY_THREAD_KILL_HARD:
+    case WAY_ALARM:
+    case WAY_TIMER:
+    case WAY_FROM_A_THREAD:
+        send_signal(way);
         break;
     case WAY_CHILD_EXITS:
         child = fork();
