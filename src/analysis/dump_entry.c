@@ -210,28 +210,27 @@ static int put_entry(struct entry *e, bool file, struct tl_error *reterr)
     return e->out->error;
 }
 
-int tl__dump_entry_text(struct tl_page *out, const struct tl_recording *recording, uint64_t index,
-                        enum tl_task_layout layout, struct tl_error *reterr)
+static int put_one(struct tl_page *out, const struct tl_recording *recording, uint64_t index,
+                   enum tl_task_layout layout, bool file, struct tl_error *reterr)
 {
     struct entry e = {.out = out,
                       .recording = recording,
                       .r = tl_recording_at(recording, index),
                       .index = index,
                       .layout = layout,
-                      .mark = ""};
+                      .mark = file ? "# " : ""};
 
-    return e.r != NULL ? put_entry(&e, false, reterr) : TL_ERANGE;
+    return e.r != NULL ? put_entry(&e, file, reterr) : TL_ERANGE;
+}
+
+int tl__dump_entry_text(struct tl_page *out, const struct tl_recording *recording, uint64_t index,
+                        enum tl_task_layout layout, struct tl_error *reterr)
+{
+    return put_one(out, recording, index, layout, false, reterr);
 }
 
 int tl__dump_entry_file(struct tl_page *out, const struct tl_recording *recording, uint64_t index,
                         enum tl_task_layout layout, struct tl_error *reterr)
 {
-    struct entry e = {.out = out,
-                      .recording = recording,
-                      .r = tl_recording_at(recording, index),
-                      .index = index,
-                      .layout = layout,
-                      .mark = "# "};
-
-    return e.r != NULL ? put_entry(&e, true, reterr) : TL_ERANGE;
+    return put_one(out, recording, index, layout, true, reterr);
 }

@@ -12,18 +12,6 @@
 
 #define PROGRAM "'" TL_TEST_BINARY_DIR "/tests/leaver.so' "
 
-/* A sanitizer has exits and signals of its own. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 static const char *const modes[] = {"process", "thread"};
 static const char *const who[] = {"kernel \"leaver\"", "the orchestration", "golden() of leaver",
                                   "prepare() of leaver"};
