@@ -208,8 +208,8 @@ static void softmax(const struct tl_kernel_args *k)
                  group * ((uint64_t)valid + block_size), group * (2 * (uint64_t)valid + block_size));
 }
 
-/* weighted = probs * v for one block. Tensors: probs, v_cache, block_table, context_lens,
- * weighted [pairs, group, head_dim]. Scalar: block. */
+/* weighted = probs * v for one block. Tensors: probs, v_cache, block_table, context_lens, weighted [pairs, group,
+ * head_dim]. Scalar: block. */
 static void pv(const struct tl_kernel_args *k)
 {
     const struct tl_tensor *probs = &k->tensors[0], *cache = &k->tensors[1], *table = &k->tensors[2];

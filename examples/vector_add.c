@@ -2,8 +2,8 @@
 /*
  * vector_add: z = scale * (x + y) + bias, tile by tile. The smallest complete program; read it first.
  *
- * A program is five things, all in this one file: kernels, an orchestration that submits tasks, parameters,
- * a prepare() that makes the inputs, and a golden() that says what the outputs should be.
+ * A program is five things, all in this one file: kernels, an orchestration that submits tasks, parameters, a prepare()
+ * that makes the inputs, and a golden() that says what the outputs should be.
  *
  *     tasklens run vector_add --dump-args 2      every argument of every task
  *     tasklens run vector_add --dump-args 1      only what tl_dump() below has marked

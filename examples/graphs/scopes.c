@@ -2,8 +2,8 @@
 /*
  * scopes: runtime-allocated tensors in nested scopes, round after round, so that rings fill and are reused. At each
  * depth a tensor is made from the one outside (plus one); after the inner scope has ended it is still there, and its
- * first element is added to the round's sum. With small rings (task window and heap) the orchestration has to
- * wait for room; with too small ones it cannot go on, and the run says what to raise.
+ * first element is added to the round's sum. With small rings (task window and heap) the orchestration has to wait for
+ * room; with too small ones it cannot go on, and the run says what to raise.
  */
 #include <tasklens/program.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Error codes. Every function that can fail returns an int: >= 0 is success,
- * negative is one of these. Safe from any thread.
+ * Error codes. Every function that can fail returns an int: >= 0 is success, negative is one of these. Safe from any
+ * thread.
  */
 #ifndef TASKLENS_ERROR_H
 #define TASKLENS_ERROR_H

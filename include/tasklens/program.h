@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program: kernels, an orchestration and its arguments. `tasklens run` loads one from a shared
- * object by the symbol that TL_PROGRAM exports; the C API takes the struct itself.
+ * A program: kernels, an orchestration and its arguments. `tasklens run` loads one from a shared object by the symbol
+ * that TL_PROGRAM exports; the C API takes the struct itself.
  */
 #ifndef TASKLENS_PROGRAM_H
 #define TASKLENS_PROGRAM_H

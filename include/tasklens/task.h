@@ -3,8 +3,8 @@
  * The orchestration's side: argument lists, marks for the dump, scopes, submission.
  *
  * Threads: everything here is called from the orchestration function's own thread.
- * Errors: an orchestration is straight-line code, so nothing here returns a code. The first
- * error is kept in the orchestrator (tl_orch_error), later submits do nothing, and the run fails with it.
+ * Errors: an orchestration is straight-line code, so nothing here returns a code. The first error is kept in the
+ * orchestrator (tl_orch_error), later submits do nothing, and the run fails with it.
  */
 #ifndef TASKLENS_TASK_H
 #define TASKLENS_TASK_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tensor is a logical view: dtype, shape, strides and a start offset (all in
- * elements) over a buffer in device memory. It is a plain value: copy it freely,
- * nothing is owned. All functions here are pure and safe from any thread.
+ * A tensor is a logical view: dtype, shape, strides and a start offset (all in elements) over a buffer in device
+ * memory. It is a plain value: copy it freely, nothing is owned. All functions here are pure and safe from any thread.
  */
 #ifndef TASKLENS_TENSOR_H
 #define TASKLENS_TENSOR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of a dump: a line a record, aligned, or JSON. One thread; the
- * recording and the pick are borrowed for the call.
+ * The list of a dump: a line a record, aligned, or JSON. One thread; the recording and the pick are borrowed for the
+ * call.
  */
 #ifndef TL_ANALYSIS_DUMP_LIST_H
 #define TL_ANALYSIS_DUMP_LIST_H

@@ -229,9 +229,9 @@ static uint64_t enough_before(unsigned resource, const struct tl_resource_use *u
     return resource != TL_RING_HEAP ? use->size : larger(use->size, heap_steps(add(use->kept, gap)));
 }
 
-/* A size that holds the peak whatever the schedule. Places in a ring follow each other, so a task window and
- * a dep pool need no more than the peak. A buffer does not cross its heap's end, so that a heap which goes round may
- * leave out as much as a buffer there; no buffer is larger than all that was taken between two boundaries. */
+/* A size that holds the peak whatever the schedule. Places in a ring follow each other, so a task window and a dep pool
+ * need no more than the peak. A buffer does not cross its heap's end, so that a heap which goes round may leave out as
+ * much as a buffer there; no buffer is larger than all that was taken between two boundaries. */
 static uint64_t enough(unsigned resource, const struct tl_resource_use *use, uint64_t reserved)
 {
     uint64_t n = WINDOW_LEAST, round;

@@ -118,9 +118,9 @@ uint32_t tl__swim_find_in(const struct tl_swim_join *join, uint32_t run_epoch, u
 uint32_t tl__swim_find(const struct tl_swim_join *join, uint64_t task_id);
 
 #define TL_SWIM_LABEL_BYTES 2048
-/* "matmul(r0t5)", "func_3(r0t5)", "task(r0t5)"; of an SPMD task "matmul_spmd(r0t5)"; of an AICPU row alone
- * "never ended(reg 17)". A kernel's name of
- * some 2,000 bytes is cut as tl__name_cut does. `to` has TL_SWIM_LABEL_BYTES. */
+/* "matmul(r0t5)", "func_3(r0t5)", "task(r0t5)"; of an SPMD task "matmul_spmd(r0t5)"; of an AICPU row alone "never
+ * ended(reg 17)". A kernel's name of some 2,000 bytes is cut as tl__name_cut does. `to` has TL_SWIM_LABEL_BYTES.
+ */
 void tl__swim_label(const struct tl_swim_join *join, const struct tl_swim_slice *slice, char *to);
 
 #endif

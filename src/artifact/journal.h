@@ -114,12 +114,12 @@ struct tl_journal_report {
 struct tl_journal_reader; /* made by tl__journal_open, ended by tl__journal_reader_close */
 
 /* Opens `path` (the file itself). A damaged header is made good from its copy. TL_ENOENT; TL_EPARSE: not a journal, or
- * its header is damaged and so is the copy, or version 1 had none; TL_EVERSION: needs a
- * newer reader; TL_EIO; TL_ENOMEM. */
+ * its header is damaged and so is the copy, or version 1 had none; TL_EVERSION: needs a newer reader; TL_EIO;
+ * TL_ENOMEM. */
 int tl__journal_open(const char *path, struct tl_journal_reader **ret_reader, struct tl_error *reterr);
 /* True if `path` is the beginning of a journal's header and no more: its writer was killed before the first block, and
  * nothing is lost with it. */
-bool tl__journal_unborn(const char *path);
+bool tl__journal_not_begun(const char *path);
 /* True if somebody has it open as its writer does, or recovers from it: then it is not that of a dead process. False
  * also where there is none. Any thread, any process; changes nothing. */
 bool tl__journal_lives(const char *path);

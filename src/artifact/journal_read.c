@@ -133,7 +133,7 @@ int tl__journal_open(const char *path, struct tl_journal_reader **ret_reader, st
     return code;
 }
 
-bool tl__journal_unborn(const char *path)
+bool tl__journal_not_begun(const char *path)
 {
     char start[sizeof(struct tl_journal_header)], magic[sizeof(TL_JOURNAL_MAGIC) - 1];
     int fd = tl__open_to_read(path);

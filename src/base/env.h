@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment: the only way to time, threads, waiting, file writes and big allocations. Two of
- * them exist, behind one table:
+ * The environment: the only way to time, threads, waiting, file writes and big allocations. Two of them exist, behind
+ * one table:
  *   real        pthreads, futex, the monotonic clock;
  *   controlled  (preset `controlled`) one flow of control at a time, chosen by a seeded generator at each park, wake
  *               and yield point; virtual time that jumps to the next deadline when all sleep; named faults.
@@ -25,8 +25,8 @@ struct tl_thread; /* made by tl__spawn, freed by tl__join */
 uint64_t tl__now_ns(void);
 
 /*
- * Starts `fn(arg)`; `name` (static, at most 15 bytes) shows in debuggers and in controlled traces. The
- * thread blocks all signals but those that its own faults raise, and SIGPROF. 0 or TL_ENOMEM.
+ * Starts `fn(arg)`; `name` (static, at most 15 bytes) shows in debuggers and in controlled traces. The thread blocks
+ * all signals but those that its own faults raise, and SIGPROF. 0 or TL_ENOMEM.
  */
 int tl__spawn(const char *name, void (*fn)(void *arg), void *arg, struct tl_thread **ret_thread);
 /* Waits for its end and frees it. NULL is fine. */

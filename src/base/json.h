@@ -63,8 +63,8 @@ static inline void tl__json_key(struct tl_json *json, const char *key)
 }
 void tl__json_key_string(struct tl_json *json, const char *key);
 
-/* UTF-8, escaped as needed; a byte that is not part of valid UTF-8 becomes U+FFFD and its two hexadecimal
- * digits. NULL is null. */
+/* UTF-8, escaped as needed; a byte that is not part of valid UTF-8 becomes U+FFFD and its two hexadecimal digits. NULL
+ * is null. */
 void tl__json_string(struct tl_json *json, const char *text);
 void tl__json_string_bytes(struct tl_json *json, const char *text, size_t bytes);
 void tl__json_u64(struct tl_json *json, uint64_t value);

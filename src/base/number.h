@@ -27,8 +27,8 @@ extern const struct tl_float_type tl__float32;
 size_t tl__print_float(char *to, float value, const struct tl_float_type *type);
 size_t tl__print_f32(char *to, float value);
 size_t tl__print_f64(char *to, double value);
-/* The nearest number of `digits` (1..17) digits, with a '~' in front and without ".0" where it is not the
- * value itself. */
+/* The nearest number of `digits` (1..17) digits, with a '~' in front and without ".0" where it is not the value itself.
+ */
 size_t tl__print_rounded(char *to, double value, int digits);
 /* "0x" and all `digits` (at most 16) lower-case digits. */
 size_t tl__print_hex(char *to, uint64_t value, unsigned digits);

@@ -517,7 +517,7 @@ static int recover_in(const char *dir, const char *path, struct tl_recover_resul
     if (lock < 0)
         return lock;
     tl__run_dir_clear_temps(dir);
-    if (tl__journal_unborn(path)) {
+    if (tl__journal_not_begun(path)) {
         result->torn_bytes = fstat(lock, &st) == 0 ? (uint64_t)st.st_size : 0;
         leave_earlier(dir, result);
     } else {

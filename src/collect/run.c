@@ -139,7 +139,7 @@ static bool serves(const struct tl_shape *have, const struct tl_shape *want)
     return same_sizes(have, want) && (want->streams & ~have->streams) == 0;
 }
 
-static int shape_up(struct tl_engine *e, const struct tl_engine_run *run, struct tl_error *reterr)
+static int ensure_pools(struct tl_engine *e, const struct tl_engine_run *run, struct tl_error *reterr)
 {
     struct tl_shape shape, together;
     int r;
@@ -194,7 +194,7 @@ int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint6
     if (r == 0)
         r = tl__run_dir_check(run->config->output_prefix, &used, reterr);
     if (r == 0)
-        r = shape_up(e, run, reterr);
+        r = ensure_pools(e, run, reterr);
     if (r < 0)
         return r;
     while (tl_load_rlx(&slot->epoch) != 0) /* relaxed: only the worker writes it; check() has counted them */

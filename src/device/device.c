@@ -38,9 +38,9 @@ void tl__device_tell_last(struct tl_device *d)
         struct tl_sched *s = &d->scheds[i];
         uint64_t retired = tl_load_rlx(&s->retired), task = tl_load_rlx(&s->last_task);
 
-        if (retired == tl_load_rlx(&s->told))
+        if (retired == tl_load_rlx(&s->last_reported))
             continue;
-        tl_store_rlx(&s->told, retired);
+        tl_store_rlx(&s->last_reported, retired);
         if (task > last)
             last = task;
     }

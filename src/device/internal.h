@@ -80,7 +80,7 @@ struct tl_ring {
     uint32_t window, dep_pool;
     /* Written at each submit, so apart from what schedulers read. */
     _Alignas(64) uint64_t payload_at; /* where the next payload goes; orchestrator, as the next one */
-    bool *let_go;                     /* by slot: its scope has ended. Apart from the slot, which may be elsewhere */
+    bool *released;                   /* by slot: its scope has ended. Apart from the slot, which may be elsewhere */
     tl_au32 head, tail;               /* local ids; writer: orchestrator; readers: the watch (relaxed: for its lines) */
 };
 
@@ -183,7 +183,7 @@ struct tl_sched {
     _Alignas(
         64) tl_au64 retired; /* tasks; writer: guard; readers: anyone (relaxed figure, D8 for the end of the run) */
     tl_au64 last_task;       /* 1 + the id of the last of them; writer: guard; readers: the watch (relaxed figure) */
-    tl_au64 told;            /* `retired` when the watch last told of it; writers: the watch, the report */
+    tl_au64 last_reported;   /* `retired` when the watch last reported it; writers: the watch, the report */
     tl_au32 has_work;        /* hint: held, local or captured work is waiting */
 };
 

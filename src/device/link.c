@@ -64,7 +64,7 @@ static bool reclaim_ring(struct tl_orch *o, uint32_t r)
     while (tail != head) {
         const uint32_t at = tail & (ring->window - 1);
 
-        if (!ring->let_go[at] || tl_load_acq(&ring->slots[at].holds) != 0)
+        if (!ring->released[at] || tl_load_acq(&ring->slots[at].holds) != 0)
             break; /* D4: the last use of the slot is over; pairs with tl__hold_drop */
         tail++;
     }

@@ -172,7 +172,7 @@ static struct tl_slot *fill_slot(struct tl_orch *o, const struct tl_plan *plan, 
     slot->next_block = 0;
     slot->single = slot->payload->block_num == 1;
     slot->captured = false;
-    ring->let_go[plan->slot] = false;
+    ring->released[plan->slot] = false;
     slot->dep_at = plan->n_preds != 0 ? (uint32_t)(plan->dep_first % ring->dep_pool) : 0;
     slot->n_deps = plan->n_preds;
     /* Relaxed, all three: tl__link publishes the slot (D2). */
@@ -326,7 +326,7 @@ static void release_ranges(struct tl_orch *o, const struct tl_range *ranges, int
         struct tl_ring *ring = &o->device->rings[ranges[i].ring];
 
         for (uint32_t local = ranges[i].first; local != ranges[i].end; local++)
-            ring->let_go[local & (ring->window - 1)] = true;
+            ring->released[local & (ring->window - 1)] = true;
     }
 }
 

@@ -22,8 +22,8 @@ static void free_ring(struct tl_ring *ring)
         tl__release(ring->deps, ring->dep_pool * sizeof(struct tl_dep));
     if (ring->payloads != NULL)
         tl__release(ring->payloads, ring->payload_bytes);
-    if (ring->let_go != NULL)
-        tl__release(ring->let_go, ring->window * sizeof(bool));
+    if (ring->released != NULL)
+        tl__release(ring->released, ring->window * sizeof(bool));
     memset(ring, 0, sizeof(*ring));
 }
 
@@ -50,8 +50,8 @@ static int make_ring(struct tl_ring *ring, uint32_t window, uint32_t dep_pool)
         ring->slots = tl__reserve(window * sizeof(struct tl_slot));
         ring->deps = tl__reserve(dep_pool * sizeof(struct tl_dep));
         ring->payloads = tl__reserve(ring->payload_bytes);
-        ring->let_go = tl__reserve(window * sizeof(bool));
-        if (ring->slots == NULL || ring->deps == NULL || ring->payloads == NULL || ring->let_go == NULL) {
+        ring->released = tl__reserve(window * sizeof(bool));
+        if (ring->slots == NULL || ring->deps == NULL || ring->payloads == NULL || ring->released == NULL) {
             free_ring(ring); /* the next run must not take half of one for whole */
             return TL_ENOMEM;
         }

@@ -15,11 +15,10 @@
  *     ROW   = sqrt(R) * 2^-22, at least 2^(1-p)    the same where terms cancel; p: bits of the dtype's significand, and
  *                                                  2^(1-p) (of dtypes below 24 bits) two roundings of intermediates
  *
- * with R = 1,024, or the output's own reduction length; with a relative tolerance T, VALUE = ROW = T, and only
- * one that names the output is below 2^(1-p). ULPS is 2 for
- * float32, float16 and bfloat16, 1 for fp8e4m3fn, and 0 for all others, which are equal or differ unless a tolerance
- * names the output. (Sources: the standard model of rounding errors, N. Higham, Accuracy and Stability of Numerical
- * Algorithms, chapters 2 to 4.)
+ * with R = 1,024, or the output's own reduction length; with a relative tolerance T, VALUE = ROW = T, and only one that
+ * names the output is below 2^(1-p). ULPS is 2 for float32, float16 and bfloat16, 1 for fp8e4m3fn, and 0 for all
+ * others, which are equal or differ unless a tolerance names the output. (Sources: the standard model of rounding
+ * errors, N. Higham, Accuracy and Stability of Numerical Algorithms, chapters 2 to 4.)
  *
  * Near zero a narrow dtype has so few values that one ULP is as large as the data. So a row must agree as a whole too:
  *

@@ -29,8 +29,7 @@ int tl__compile_files(const struct tl_compile_opts *opts, char *ret_path, size_t
  * object in a directory of its own below $TMPDIR or /tmp. *ret_path: the object, *ret_lock: a descriptor that says that
  * it is in use; end both with tl__compile_discard, loaded or not. What killed processes left of this kind is removed
  * first. The compiler writes its messages to stderr, and the error that follows is one line; so is what is wrong with
- * the program it made, told of the source. TL_ENOENT, TL_ELOAD, TL_EVERSION,
- * TL_EIO.
+ * the program it made, told of the source. TL_ENOENT, TL_ELOAD, TL_EVERSION, TL_EIO.
  */
 int tl__compile(const char *source, char *ret_path, size_t size, int *ret_lock, struct tl_error *reterr);
 /* The path of the address sanitizer's library, which has to be the first in a process: of the compiler that would

@@ -8,7 +8,7 @@
 #include "artifact/npy.h"
 #include "base/env.h"
 #include "base/error.h"
-#include "host/shelter.h"
+#include "host/call_guarded.h"
 #include "host/user_code.h"
 
 #define RANDOM_SEED UINT64_C(0x7461736b6c656e73)
@@ -274,7 +274,7 @@ static int run_phase(struct tl_data *d, enum phase phase, struct tl_error *reter
 
     d->phase = phase;
     tl__user_code_enter(phase == PHASE_GOLDEN ? "golden()" : "prepare()", d->program->name);
-    rc = tl__shelter(phase == PHASE_GOLDEN ? d->program->golden : d->program->prepare, d, &code, how, sizeof(how));
+    rc = tl__call_guarded(phase == PHASE_GOLDEN ? d->program->golden : d->program->prepare, d, &code, how, sizeof(how));
     tl__user_code_leave();
     d->phase = PHASE_IDLE;
     if (rc == TL_ECRASH)

@@ -16,8 +16,8 @@ struct tl_server {
     void (*thread_begin)(void); /* else: called first in each thread of the chip; NULL: nothing */
 };
 
-/* Makes the device, says READY, and serves until CLOSE or until the host is gone. Returns 0, or the code that
- * READY carried. */
+/* Makes the device, says READY, and serves until CLOSE or until the host is gone. Returns 0, or the code that READY
+ * carried. */
 int tl__serve(const struct tl_server *server);
 
 /* How the parent hands things over: descriptors by number, the rest by argument. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bell: the interrupt line between host and device. It carries no data, so a missed or a spurious ring costs
- * a look, never a record. It lives in a page outside device memory that both sides map under either transport.
+ * The bell: the interrupt line between host and device. It carries no data, so a missed or a spurious ring costs a
+ * look, never a record. It lives in a page outside device memory that both sides map under either transport.
  *
  * Who: `device` is waited on by the chip's threads and rung by the host; `shard[i]` is waited on by the service thread
  * that runs shard i and rung by the lanes of that shard; `run` is waited on by the host's run waiter.

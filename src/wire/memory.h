@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Device memory as its own side sees it. A device address is an offset plus TL_DEV_BASE, the same number on
- * both sides and never a pointer; here the device turns it into a pointer of its own mapping. The host has no such
- * function: it reaches device memory through a transport (collect/transport.h) alone.
+ * Device memory as its own side sees it. A device address is an offset plus TL_DEV_BASE, the same number on both sides
+ * and never a pointer; here the device turns it into a pointer of its own mapping. The host has no such function: it
+ * reaches device memory through a transport (collect/transport.h) alone.
  */
 #ifndef TL_WIRE_MEMORY_H
 #define TL_WIRE_MEMORY_H

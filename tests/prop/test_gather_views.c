@@ -12,8 +12,8 @@
 #include "tensor/gather.h"
 
 /*
- * Random views of every dtype against an element-by-element reading by their indices. TL_SEED and TL_SEEDS
- * choose the seeds; a failure names its own.
+ * Random views of every dtype against an element-by-element reading by their indices. TL_SEED and TL_SEEDS choose the
+ * seeds; a failure names its own.
  */
 static uint64_t random_state;
 

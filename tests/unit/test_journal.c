@@ -491,18 +491,18 @@ static void a_beginning_of_a_header_is_known(void **state)
     assert_int_equal(tl__journal_create(fixture_dir, &run, &w, NULL), 0);
     tl__journal_close(w, false);
     bytes = fixture_read(TL_JOURNAL_NAME, &size);
-    assert_false(tl__journal_unborn(fixture_path(TL_JOURNAL_NAME)));
+    assert_false(tl__journal_not_begun(fixture_path(TL_JOURNAL_NAME)));
     for (size_t n = 0; n < size; n += n < 20 ? 1 : 97) {
         fixture_write("cut", bytes, n);
-        assert_true(tl__journal_unborn(fixture_path("cut")));
+        assert_true(tl__journal_not_begun(fixture_path("cut")));
         if (n == 0)
             continue;
         bytes[0] ^= 1;
         fixture_write("cut", bytes, n);
         bytes[0] ^= 1;
-        assert_false(tl__journal_unborn(fixture_path("cut")));
+        assert_false(tl__journal_not_begun(fixture_path("cut")));
     }
-    assert_false(tl__journal_unborn(fixture_path("absent")));
+    assert_false(tl__journal_not_begun(fixture_path("absent")));
     free(bytes);
 }
 

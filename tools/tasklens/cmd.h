@@ -29,8 +29,8 @@ struct tl_cmd {
 TL_CMD_LIST(TL_CMD_DECLARE)
 #undef TL_CMD_DECLARE
 
-/* Prints "tasklens COMMAND: MESSAGE" on stderr, as one line, safe for a terminal whatever the message
- * holds. Returns TL_EXIT_USAGE. */
+/* Prints "tasklens COMMAND: MESSAGE" on stderr, as one line, safe for a terminal whatever the message holds. Returns
+ * TL_EXIT_USAGE. */
 int tl__cmd_fail(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same line where the command goes on. */
 void tl__cmd_note(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

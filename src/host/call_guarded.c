@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/shelter.h"
+#include "host/call_guarded.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -33,29 +33,29 @@ static struct {
     struct tl_code_object object;
     struct tl_code_place place;
     volatile bool unwinding; /* the handler reads the stack, which may be broken */
-} shelter;
+} guard;
 
 /* The stack's frames are gone when the handler has left. */
 static void find_place(void)
 {
-    shelter.place = tl__code_at(&shelter.object, shelter.code);
-    if (shelter.place.known && shelter.info.si_code > 0)
+    guard.place = tl__code_at(&guard.object, guard.code);
+    if (guard.place.known && guard.info.si_code > 0)
         return;
-    shelter.unwinding = true;
-    shelter.place = tl__code_here(
-        &shelter.object, shelter.code == (uintptr_t)shelter.info.si_addr && shelter.code != 0 ? shelter.stack : 0);
+    guard.unwinding = true;
+    guard.place =
+        tl__code_here(&guard.object, guard.code == (uintptr_t)guard.info.si_addr && guard.code != 0 ? guard.stack : 0);
 }
 
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
-    if (gettid() == shelter.thread) {
-        if (!shelter.unwinding) {
-            shelter.info = *info;
-            tl__code_registers(context, &shelter.code, &shelter.stack);
+    if (gettid() == guard.thread) {
+        if (!guard.unwinding) {
+            guard.info = *info;
+            tl__code_registers(context, &guard.code, &guard.stack);
             find_place();
         }
-        shelter.thread = 0;
-        siglongjmp(shelter.back, 1);
+        guard.thread = 0;
+        siglongjmp(guard.back, 1);
     }
     /* Another thread's: as if nobody were here. A fault repeats itself, what was sent does not. */
     (void)signal(signal_number, SIG_DFL);
@@ -88,29 +88,29 @@ static void put_code(char *how, size_t size)
     const char *slash;
     Dl_info object;
 
-    if (shelter.code == 0 || dladdr((void *)shelter.code, &object) == 0 || object.dli_fname == NULL)
+    if (guard.code == 0 || dladdr((void *)guard.code, &object) == 0 || object.dli_fname == NULL)
         return;
     slash = strrchr(object.dli_fname, '/');
     (void)snprintf(how + used, size - used, " in %s+0x%" PRIxPTR, slash != NULL ? slash + 1 : object.dli_fname,
-                   shelter.code - (uintptr_t)object.dli_fbase);
+                   guard.code - (uintptr_t)object.dli_fbase);
 }
 
 /* Where in the program. A compiled one's object is gone when this is read. */
 static void put_place(char *how, size_t size)
 {
     struct tl_text t = {how, size, strlen(how)};
-    const char *path = shelter.object.path, *slash = strrchr(path, '/');
+    const char *path = guard.object.path, *slash = strrchr(path, '/');
 
     tl__text_put(&t, how[t.used - 1] == ',' ? " " : "; ");
-    tl__code_put(&t, path, tl__compile_made(path) ? NULL : slash != NULL ? slash + 1 : path, &shelter.place);
+    tl__code_put(&t, path, tl__compile_made(path) ? NULL : slash != NULL ? slash + 1 : path, &guard.place);
 }
 
 static void describe(char *how, size_t size)
 {
-    uintptr_t address = (uintptr_t)shelter.info.si_addr;
-    int number = shelter.info.si_signo;
+    uintptr_t address = (uintptr_t)guard.info.si_addr;
+    int number = guard.info.si_signo;
     bool addressed =
-        (number == SIGSEGV || number == SIGBUS) && shelter.info.si_code > 0 && shelter.info.si_code != SI_KERNEL;
+        (number == SIGSEGV || number == SIGBUS) && guard.info.si_code > 0 && guard.info.si_code != SI_KERNEL;
 
     (void)snprintf(how, size, "SIG%s", sigabbrev_np(number));
     if (number == SIGABRT)
@@ -118,17 +118,16 @@ static void describe(char *how, size_t size)
     else if (addressed)
         (void)snprintf(how, size, "SIG%s at address 0x%" PRIxPTR "%s", sigabbrev_np(number), address,
                        address < NULL_PAGE ? ", a null pointer,"
-                       : shelter.stack != 0 && address + STACK_REACH > shelter.stack &&
-                               address < shelter.stack + NULL_PAGE
+                       : guard.stack != 0 && address + STACK_REACH > guard.stack && address < guard.stack + NULL_PAGE
                            ? ", past the end of the stack,"
                            : "");
-    if (shelter.place.known)
+    if (guard.place.known)
         put_place(how, size);
-    else if (number != SIGABRT && shelter.info.si_code > 0)
+    else if (number != SIGABRT && guard.info.si_code > 0)
         put_code(how, size);
 }
 
-int tl__shelter(int (*call)(struct tl_data *data), struct tl_data *data, int *ret_code, char *how, size_t size)
+int tl__call_guarded(int (*call)(struct tl_data *data), struct tl_data *data, int *ret_code, char *how, size_t size)
 {
     const stack_t own = {.ss_sp = tl__reserve(STACK_BYTES), .ss_size = STACK_BYTES};
     struct sigaction before[SIGNALS];
@@ -137,18 +136,18 @@ int tl__shelter(int (*call)(struct tl_data *data), struct tl_data *data, int *re
     bool has_stack = own.ss_sp != NULL && sigaltstack(&own, &stack_before) == 0;
     int rc = 0;
 
-    shelter.code = shelter.stack = 0;
-    shelter.place.known = shelter.unwinding = false;
-    tl__code_object_of(&shelter.object, (const void *)(uintptr_t)call);
+    guard.code = guard.stack = 0;
+    guard.place.known = guard.unwinding = false;
+    tl__code_object_of(&guard.object, (const void *)(uintptr_t)call);
     for (size_t i = 0; i < SIGNALS; i++)
         caught[i] = catch_signal(signals[i], &before[i]);
-    if (sigsetjmp(shelter.back, 1) == 0) {
-        shelter.thread = gettid();
+    if (sigsetjmp(guard.back, 1) == 0) {
+        guard.thread = gettid();
         *ret_code = call(data);
     } else {
         rc = TL_ECRASH;
     }
-    shelter.thread = 0;
+    guard.thread = 0;
     for (size_t i = 0; i < SIGNALS; i++)
         if (caught[i])
             (void)sigaction(signals[i], &before[i], NULL);

@@ -6,8 +6,8 @@
  *
  * One call at a time in a process.
  */
-#ifndef TL_HOST_SHELTER_H
-#define TL_HOST_SHELTER_H
+#ifndef TL_HOST_CALL_GUARDED_H
+#define TL_HOST_CALL_GUARDED_H
 
 #include <stddef.h>
 
@@ -17,6 +17,6 @@ struct tl_data;
  * Calls call(data). 0: it came back, with *ret_code. TL_ECRASH: it did not; `how`, of `size` bytes, says by which
  * signal and where. It then may have left locks held and the heap in pieces: little more than a message should follow.
  */
-int tl__shelter(int (*call)(struct tl_data *data), struct tl_data *data, int *ret_code, char *how, size_t size);
+int tl__call_guarded(int (*call)(struct tl_data *data), struct tl_data *data, int *ret_code, char *how, size_t size);
 
 #endif
