@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records are strangers: they come out of device memory, where a kernel's stray write may have hit them, or out of a
+ * Records are not trusted: they come out of device memory, where a kernel's stray write may have hit them, or out of a
  * journal, whose checksums say who wrote last and not that it is true. So each field is held against a table when a
  * record is read, by the live collectors and by recovery alike, and nothing behind this check looks at it again.
  *

@@ -43,7 +43,7 @@ void tl__sim_memory_fini(struct tl_sim_memory *m);
  * message. TL_ENOMEM says how much is asked, how much is free in one piece, and by how many bytes that falls short. */
 int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, enum tl_memory_use use, const char *what,
                          uint64_t *ret_addr, struct tl_error *reterr);
-/* `addr` comes from alloc; 0 and strangers are ignored. The pages of a run's block stay: the next run touches them for
+/* `addr` comes from alloc; 0 and addresses that it did not return are ignored. The pages of a run's block stay: the next run touches them for
  * nothing. Those of a kept one, freed because its size no longer suits, go back to the system. */
 void tl__sim_memory_free(struct tl_sim_memory *m, uint64_t addr);
 /* Largest piece that alloc can give now. */

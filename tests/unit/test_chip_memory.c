@@ -147,7 +147,7 @@ static void shortfall_is_exact(void **state)
     assert_int_equal(take(64 * KIB), TL_DEV_BASE);
 }
 
-static void strangers_are_not_freed(void **state)
+static void unknown_addresses_are_not_freed(void **state)
 {
     uint64_t a = take(4 * KIB);
 
@@ -208,7 +208,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_kept_lies_at_the_other_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pages_of_the_kept_go_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shortfall_is_exact, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(strangers_are_not_freed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unknown_addresses_are_not_freed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_share_the_table, set_up, tear_down),
         cmocka_unit_test(impossible_sizes_are_refused),
     };

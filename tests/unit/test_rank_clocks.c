@@ -209,7 +209,7 @@ static void a_directory_of_others_is_not_used(void **state)
 }
 
 /* A process of another user, let in by a directory whose mode changed afterwards: it asks, and is not answered. */
-static void a_stranger_is_not_answered(void **state)
+static void an_unknown_sender_is_not_answered(void **state)
 {
     struct tl_clock_server *server;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -303,11 +303,16 @@ static void a_tree_without_its_first_rank(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_bar_holds_the_truth),    cmocka_unit_test(samples_without_sense),
-        cmocka_unit_test(one_kernel_is_one_clock),    cmocka_unit_test(wall_clocks),
-        cmocka_unit_test(the_clock_is_asked_for),     cmocka_unit_test(a_directory_of_others_is_not_used),
-        cmocka_unit_test(a_stranger_is_not_answered), cmocka_unit_test(nobody_asks_without_an_end),
-        cmocka_unit_test(both_ends_of_a_tree),        cmocka_unit_test(a_tree_without_its_first_rank),
+        cmocka_unit_test(the_bar_holds_the_truth),
+        cmocka_unit_test(samples_without_sense),
+        cmocka_unit_test(one_kernel_is_one_clock),
+        cmocka_unit_test(wall_clocks),
+        cmocka_unit_test(the_clock_is_asked_for),
+        cmocka_unit_test(a_directory_of_others_is_not_used),
+        cmocka_unit_test(an_unknown_sender_is_not_answered),
+        cmocka_unit_test(nobody_asks_without_an_end),
+        cmocka_unit_test(both_ends_of_a_tree),
+        cmocka_unit_test(a_tree_without_its_first_rank),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

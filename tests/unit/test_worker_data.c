@@ -61,7 +61,7 @@ static void parameters_come_from_default_case_and_user(void **state)
 
 static void wrong_parameters_are_named(void **state)
 {
-    const struct tl_setting low = {"n", 0}, high = {"n", 101}, stranger = {"m", 1};
+    const struct tl_setting low = {"n", 0}, high = {"n", 101}, unknown = {"m", 1};
     const char *name = NULL;
     struct tl_error err;
     int64_t v[2];
@@ -72,7 +72,7 @@ static void wrong_parameters_are_named(void **state)
     assert_int_equal(resolve(NULL, &low, 1, v, &name, &err), TL_ERANGE);
     assert_string_equal(err.msg, "n of prog must be 1 to 100, not 0");
     assert_int_equal(resolve(NULL, &high, 1, v, &name, &err), TL_ERANGE);
-    assert_int_equal(resolve(NULL, &stranger, 1, v, &name, &err), TL_ENOENT);
+    assert_int_equal(resolve(NULL, &unknown, 1, v, &name, &err), TL_ENOENT);
     assert_string_equal(err.msg, "prog has no parameter \"m\"; it has n, tiles");
 }
 

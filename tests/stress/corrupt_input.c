@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Structured fuzzing of what the host reads from strangers: journals whose checksums are right and whose contents are
+ * Structured fuzzing of what the host reads from damaged files and memory: journals whose checksums are right and whose contents are
  * wrong, and device memory that a kernel's stray writes hit. An input is one run's journal, or one run, with a few
  * fields (of records, headers, lanes, queues) set to extreme values. The host must live, answer soon, and keep every
  * record that was not hit: each is either collected or counted, and no more are counted as corrupt than were hit.
  *
- *     stress_strangers [--journal N] [--memory N] [--seed S] [--from I]
+ *     stress_corrupt_input [--journal N] [--memory N] [--seed S] [--from I]
  *
- * Inputs run in a child, so that one that kills it is told by its number and the rest goes on. The preset `controlled`
+ * Inputs run in a child, so that one that kills it is reported by its number and the rest goes on. The preset `controlled`
  * is the one for many: a million of each take it some 20 minutes of one core.
  *
- *     build/controlled/tests/stress_strangers --journal 1000000 --memory 1000000
+ *     build/controlled/tests/stress_corrupt_input --journal 1000000 --memory 1000000
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -25,19 +25,19 @@
 
 #include "base/env_controlled.h"
 #include "base/log.h"
-#include "stress/strangers.h"
+#include "stress/corrupt_input.h"
 
 #define HANG_S 20
 #define CHUNK 256u /* inputs of one engine, at most */
 
-struct strangers *strangers;
+struct corrupt_input *corrupt_input;
 
 static void silent(void *ctx, enum tl_log_level level, const char *line)
 {
     (void)ctx, (void)level, (void)line;
 }
 
-uint64_t strangers_random(uint64_t *state)
+uint64_t corrupt_random(uint64_t *state)
 {
     uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
 
@@ -48,7 +48,7 @@ uint64_t strangers_random(uint64_t *state)
 
 static uint64_t extreme(uint64_t *random, uint64_t old)
 {
-    const uint64_t r = strangers_random(random);
+    const uint64_t r = corrupt_random(random);
 
     switch (r % 10) {
     case 0:
@@ -74,7 +74,7 @@ static uint64_t extreme(uint64_t *random, uint64_t old)
     }
 }
 
-void strangers_hit(uint64_t *random, void *at, unsigned bytes)
+void corrupt_hit(uint64_t *random, void *at, unsigned bytes)
 {
     uint64_t value = 0;
 
@@ -83,11 +83,11 @@ void strangers_hit(uint64_t *random, void *at, unsigned bytes)
     memcpy(at, &value, bytes);
 }
 
-void strangers_hit_record(uint64_t *random, const struct tl_collector_spec *spec, uint8_t *record)
+void corrupt_hit_record(uint64_t *random, const struct tl_collector_spec *spec, uint8_t *record)
 {
     const unsigned kind = spec->n_tables == 1 ? 0 : record[0] % spec->n_tables;
     const struct tl_record_table *table = &spec->tables[kind];
-    const uint64_t r = strangers_random(random);
+    const uint64_t r = corrupt_random(random);
 
     if (r % 2 == 0 && table->n != 0) {
         const struct tl_record_field *f = &table->fields[(r >> 8) % table->n];
@@ -95,20 +95,20 @@ void strangers_hit_record(uint64_t *random, const struct tl_collector_spec *spec
         if (f->kind == TL_FIELD_TEXT)
             memset(record + f->offset, 'x', f->bytes);
         else
-            strangers_hit(random, record + f->offset + (r >> 16) % f->count * f->bytes, f->bytes);
+            corrupt_hit(random, record + f->offset + (r >> 16) % f->count * f->bytes, f->bytes);
     } else {
         const unsigned bytes = 1u << (r >> 8) % 4;
 
-        strangers_hit(random, record + (r >> 16) % (spec->record_bytes / bytes) * bytes, bytes);
+        corrupt_hit(random, record + (r >> 16) % (spec->record_bytes / bytes) * bytes, bytes);
     }
 }
 
-void strangers_must(bool holds, const char *what)
+void corrupt_must(bool holds, const char *what)
 {
     if (holds)
         return;
-    fprintf(stderr, "strangers: %s %" PRIu64 " of seed %" PRIu64 ": %s\n", strangers->part, strangers->now,
-            strangers->seed, what);
+    fprintf(stderr, "corrupt_input: %s %" PRIu64 " of seed %" PRIu64 ": %s\n", corrupt_input->part, corrupt_input->now,
+            corrupt_input->seed, what);
     _exit(3);
 }
 
@@ -131,10 +131,10 @@ static void run_chunk(void *arg)
     const struct chunk *c = arg;
 
     c->part->begin();
-    for (; strangers->now < c->end; strangers->now++) {
+    for (; corrupt_input->now < c->end; corrupt_input->now++) {
         (void)setitimer(ITIMER_REAL, &limit, NULL);
-        c->part->one(strangers->now);
-        strangers->done++;
+        c->part->one(corrupt_input->now);
+        corrupt_input->done++;
     }
     c->part->end();
 }
@@ -145,10 +145,10 @@ static void run_chunk(void *arg)
 static void do_chunk(void)
 {
     static struct tl_controlled_report report;
-    const struct tl_controlled_opts opts = {.seed = strangers->seed * UINT64_C(1000003) + strangers->now,
+    const struct tl_controlled_opts opts = {.seed = corrupt_input->seed * UINT64_C(1000003) + corrupt_input->now,
                                             .steps_max = UINT64_MAX};
 
-    strangers_must(tl__controlled_run(&opts, run_chunk, &chunk, &report) == 0, report.text);
+    corrupt_must(tl__controlled_run(&opts, run_chunk, &chunk, &report) == 0, report.text);
 }
 #else
 static void do_chunk(void)
@@ -161,8 +161,8 @@ static void child_main(uint64_t n, const struct part *part)
 {
     tl__log_set_sink(silent, NULL);
     chunk.part = part;
-    while (strangers->now < n) {
-        chunk.end = n - strangers->now > CHUNK ? strangers->now + CHUNK : n;
+    while (corrupt_input->now < n) {
+        chunk.end = n - corrupt_input->now > CHUNK ? corrupt_input->now + CHUNK : n;
         do_chunk();
     }
     _exit(0);
@@ -175,9 +175,10 @@ static unsigned run(const struct part *part, uint64_t from, uint64_t n)
     struct timespec start, end;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
-    (void)snprintf(strangers->part, sizeof(strangers->part), "%s", part->name);
-    strangers->done = strangers->hits = strangers->corrupt = strangers->kept = strangers->refused = 0;
-    for (strangers->now = from; strangers->now < n && failed < 20; strangers->now++) {
+    (void)snprintf(corrupt_input->part, sizeof(corrupt_input->part), "%s", part->name);
+    corrupt_input->done = corrupt_input->hits = corrupt_input->corrupt = corrupt_input->kept = corrupt_input->refused =
+        0;
+    for (corrupt_input->now = from; corrupt_input->now < n && failed < 20; corrupt_input->now++) {
         pid_t child;
         int status = 0;
 
@@ -190,22 +191,23 @@ static unsigned run(const struct part *part, uint64_t from, uint64_t n)
             break;
         failed++;
         if (WIFSIGNALED(status))
-            fprintf(stderr, "strangers: %s %" PRIu64 " of seed %" PRIu64 ": signal %d%s\n", part->name, strangers->now,
-                    strangers->seed, WTERMSIG(status), WTERMSIG(status) == SIGALRM ? ", it hangs" : "");
+            fprintf(stderr, "corrupt_input: %s %" PRIu64 " of seed %" PRIu64 ": signal %d%s\n", part->name,
+                    corrupt_input->now, corrupt_input->seed, WTERMSIG(status),
+                    WTERMSIG(status) == SIGALRM ? ", it hangs" : "");
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     printf("%-8s %" PRIu64 " inputs, %" PRIu64 " fields hit, %" PRIu64 " records left out, %" PRIu64 " kept, %" PRIu64
            " refused whole, %u failed, %.0f s\n",
-           part->name, strangers->done, strangers->hits, strangers->corrupt, strangers->kept, strangers->refused,
-           failed, (double)(end.tv_sec - start.tv_sec));
+           part->name, corrupt_input->done, corrupt_input->hits, corrupt_input->corrupt, corrupt_input->kept,
+           corrupt_input->refused, failed, (double)(end.tv_sec - start.tv_sec));
     return failed;
 }
 
 int main(int argc, char **argv)
 {
     static const struct part parts[] = {
-        {"journal", strangers_journal_begin, strangers_journal, strangers_journal_end},
-        {"memory", strangers_memory_begin, strangers_memory, strangers_memory_end},
+        {"journal", corrupt_journal_begin, corrupt_journal, corrupt_journal_end},
+        {"memory", corrupt_memory_begin, corrupt_memory, corrupt_memory_end},
     };
     const char *memory = getenv("TASKLENS_TEST_MEMORY"); /* where ./check wants what lies in memory */
     uint64_t journals = 300, memories = 300, seed = 1, from = 0;
@@ -222,17 +224,17 @@ int main(int argc, char **argv)
             return 2;
         *to = strtoull(argv[i + 1], NULL, 10);
     }
-    strangers = mmap(NULL, sizeof(*strangers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (strangers == MAP_FAILED)
+    corrupt_input = mmap(NULL, sizeof(*corrupt_input), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (corrupt_input == MAP_FAILED)
         return 1;
-    strangers->seed = seed;
-    (void)snprintf(strangers->dir, sizeof(strangers->dir), "%s/tl-strangers-XXXXXX",
+    corrupt_input->seed = seed;
+    (void)snprintf(corrupt_input->dir, sizeof(corrupt_input->dir), "%s/tl-corrupt-input-XXXXXX",
                    memory != NULL                  ? memory
                    : access("/dev/shm", W_OK) == 0 ? "/dev/shm"
                                                    : "/tmp");
-    if (mkdtemp(strangers->dir) == NULL)
+    if (mkdtemp(corrupt_input->dir) == NULL)
         return 1;
     failed = run(&parts[0], from, journals);
     failed += run(&parts[1], from, memories);
-    return strangers_clean() != 0 || failed != 0;
+    return corrupt_clean() != 0 || failed != 0;
 }

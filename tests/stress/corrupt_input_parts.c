@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two parts of stress_strangers: a journal that is recovered, and a run whose device memory is hit. */
+/* The two parts of stress_corrupt_input: a journal that is recovered, and a run whose device memory is hit. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "collect/engine_impl.h"
 #include "graph/graph.h"
-#include "stress/strangers.h"
+#include "stress/corrupt_input.h"
 #include "support/stream_records.h"
 
 #define HITS_MAX 6u
@@ -142,24 +142,24 @@ static void fill_lane(struct fake_world *w, struct tl_producer *p, uint64_t dfx,
 {
     const int lane = tl__lane_find(&w->chip.mem, dfx, row->stream, role);
 
-    strangers_must(lane >= 0 && tl__producer_attach(p, &w->chip.mem, dfx, (uint32_t)lane, w->chip.bells) == 0,
-                   "a lane cannot be attached");
+    corrupt_must(lane >= 0 && tl__producer_attach(p, &w->chip.mem, dfx, (uint32_t)lane, w->chip.bells) == 0,
+                 "a lane cannot be attached");
     tl__producer_begin(p, epoch);
     for (uint32_t i = 0; i < STREAM_RECORDS; i++)
         put_record(w, p, row, role, i);
 }
 
-int strangers_clean(void)
+int corrupt_clean(void)
 {
     char command[240];
 
-    (void)snprintf(command, sizeof(command), "rm -rf '%s'", strangers->dir);
+    (void)snprintf(command, sizeof(command), "rm -rf '%s'", corrupt_input->dir);
     return system(command);
 }
 
 static void make_dir(const char *name)
 {
-    (void)snprintf(dir, sizeof(dir), "%s/%s%d", strangers->dir, name, (int)getpid()); /* fresh for each child */
+    (void)snprintf(dir, sizeof(dir), "%s/%s%d", corrupt_input->dir, name, (int)getpid()); /* fresh for each child */
     (void)mkdir(dir, 0777);
 }
 
@@ -175,7 +175,7 @@ static uint64_t good_parts(void)
     uint64_t good = 0;
 
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_SWIMLANE_NAME);
-    strangers_must(tl__swimlane_read(path, &lanes, &err) == 0, err.msg);
+    corrupt_must(tl__swimlane_read(path, &lanes, &err) == 0, err.msg);
     for (uint64_t k = 0; k < lanes.n_cores; k++) {
         const struct tl_swim_core *c = &lanes.cores[k];
         const uint32_t role = c->core_id % STREAM_CLUSTERS, odd = c->core_id / STREAM_CLUSTERS;
@@ -212,7 +212,7 @@ static uint64_t good_entries(void)
     uint64_t good = 0;
 
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_DUMP_DIR_NAME);
-    strangers_must(tl__dump_open(path, &reader, &err) == 0, err.msg);
+    corrupt_must(tl__dump_open(path, &reader, &err) == 0, err.msg);
     for (uint64_t k = 0; k < tl__dump_record_count(reader); k++) {
         const struct tl_dump_record *r = &tl__dump_records(reader)[k];
 
@@ -235,7 +235,7 @@ static uint64_t good_counts(void)
     uint64_t good = 0;
 
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_PMU_NAME);
-    strangers_must(tl__pmu_read(path, &pmu, &err) == 0, err.msg);
+    corrupt_must(tl__pmu_read(path, &pmu, &err) == 0, err.msg);
     for (uint64_t k = 0; k < pmu.n_rows; k++) {
         const struct tl_pmu_row *r = &pmu.rows[k];
 
@@ -252,11 +252,11 @@ static void check_values(const struct tl_run_config *c, unsigned hits)
     const uint64_t all = (uint64_t)STREAM_SCHEDULERS * STREAM_RECORDS;
 
     if (c->chip_swimlane != 0)
-        strangers_must(good_parts() + hits >= all, "parts that were not hit are not as they were recorded");
+        corrupt_must(good_parts() + hits >= all, "parts that were not hit are not as they were recorded");
     if (c->dump_args != 0)
-        strangers_must(good_entries() + hits >= all, "entries that were not hit are not as they were recorded");
+        corrupt_must(good_entries() + hits >= all, "entries that were not hit are not as they were recorded");
     if (c->pmu != 0)
-        strangers_must(good_counts() + hits >= all, "counts that were not hit are not as they were recorded");
+        corrupt_must(good_counts() + hits >= all, "counts that were not hit are not as they were recorded");
 }
 
 /* --- journals ------------------------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ static void keep_payloads(void)
     bin_path(path, sizeof(path));
     fd = open(path, O_RDONLY);
     n = fd >= 0 ? read(fd, payloads, sizeof(payloads)) : -1;
-    strangers_must(n > 0, "no payloads to begin with");
+    corrupt_must(n > 0, "no payloads to begin with");
     payload_bytes = (size_t)n;
     (void)close(fd);
 }
@@ -296,7 +296,7 @@ static void write_file(const char *path, const void *bytes, size_t n)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 
-    strangers_must(fd >= 0 && write(fd, bytes, n) == (ssize_t)n, "cannot write");
+    corrupt_must(fd >= 0 && write(fd, bytes, n) == (ssize_t)n, "cannot write");
     (void)close(fd);
 }
 
@@ -330,14 +330,14 @@ static void record_one(struct base_journal *j)
             while (tl__producer_end(&p) == TL_EAGAIN)
                 stream_wait(&w, &p);
         }
-    strangers_must(tl__engine_quiesce(w.engine, 1, in_seconds(20)) == 0, "no run to begin with");
+    corrupt_must(tl__engine_quiesce(w.engine, 1, in_seconds(20)) == 0, "no run to begin with");
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME);
     fd = open(path, O_RDONLY);
-    strangers_must(fd >= 0 && fstat(fd, &st) == 0, "no journal to begin with");
+    corrupt_must(fd >= 0 && fstat(fd, &st) == 0, "no journal to begin with");
     j->bytes = (size_t)st.st_size;
     j->image = malloc(j->bytes);
-    strangers_must(j->bytes <= sizeof(copy) && read(fd, j->image, j->bytes) == (ssize_t)j->bytes,
-                   "the journal cannot be read");
+    corrupt_must(j->bytes <= sizeof(copy) && read(fd, j->image, j->bytes) == (ssize_t)j->bytes,
+                 "the journal cannot be read");
     (void)close(fd);
     if (j->config.dump_args != 0)
         keep_payloads();
@@ -345,7 +345,7 @@ static void record_one(struct base_journal *j)
     fake_world_fini(&w);
 }
 
-void strangers_journal_begin(void)
+void corrupt_journal_begin(void)
 {
     for (unsigned base = 0; base < BASES && journals[base].image == NULL; base++) {
         char name[20];
@@ -360,7 +360,7 @@ void strangers_journal_begin(void)
 }
 
 /* The journals stay for the next chunk. */
-void strangers_journal_end(void)
+void corrupt_journal_end(void)
 {
 }
 
@@ -387,23 +387,23 @@ static bool hit_block(uint64_t *random, struct tl_journal_block_header *h, const
     } fields[] = {{24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 2}, {42, 1}, {43, 1}, {44, 1}};
     const struct tl_collector_spec *spec = tl__collector_at(was->stream);
     uint8_t *body = (uint8_t *)(h + 1);
-    const uint64_t r = strangers_random(random);
+    const uint64_t r = corrupt_random(random);
 
-    strangers->hits++;
+    corrupt_input->hits++;
     if (spec == NULL || (headers && r % 4 != 0) || was->count == 0) {
         if (was->body_bytes == sizeof(struct tl_journal_end) && r % 2 == 0)
-            strangers_hit(random, body + (r >> 8) % 10 * 8, 8);
+            corrupt_hit(random, body + (r >> 8) % 10 * 8, 8);
         else
-            strangers_hit(random, (uint8_t *)h + fields[(r >> 8) % 8].at, fields[(r >> 8) % 8].bytes);
+            corrupt_hit(random, (uint8_t *)h + fields[(r >> 8) % 8].at, fields[(r >> 8) % 8].bytes);
         return false;
     }
     if (was->has_bin_offsets && r % 4 == 0) {
-        strangers_hit(random, body + (r >> 8) % was->count * 8, 8);
+        corrupt_hit(random, body + (r >> 8) % was->count * 8, 8);
         return true;
     }
-    strangers_hit_record(random, spec,
-                         body + (was->has_bin_offsets ? (size_t)was->count * 8 : 0) +
-                             (r >> 8) % was->count * spec->record_bytes);
+    corrupt_hit_record(random, spec,
+                       body + (was->has_bin_offsets ? (size_t)was->count * 8 : 0) +
+                           (r >> 8) % was->count * spec->record_bytes);
     return true;
 }
 
@@ -431,17 +431,17 @@ static void write_journal(void)
 /* One input in four has all collectors. */
 static unsigned base_of(uint64_t *random)
 {
-    const uint64_t r = strangers_random(random);
+    const uint64_t r = corrupt_random(random);
 
     return r % 4 == 0 ? BASE_ALL : (unsigned)((r >> 8) % BASE_ALL);
 }
 
-void strangers_journal(uint64_t input)
+void corrupt_journal(uint64_t input)
 {
     static size_t at[CASES];
-    uint64_t random = strangers->seed * UINT64_C(1000003) + input;
-    const unsigned hits = 1 + (unsigned)(strangers_random(&random) % HITS_MAX);
-    const unsigned what = (unsigned)(strangers_random(&random) % 8); /* 0: the header, 1: block headers, else records */
+    uint64_t random = corrupt_input->seed * UINT64_C(1000003) + input;
+    const unsigned hits = 1 + (unsigned)(corrupt_random(&random) % HITS_MAX);
+    const unsigned what = (unsigned)(corrupt_random(&random) % 8); /* 0: the header, 1: block headers, else records */
     struct tl_recover_result result;
     struct tl_error err = {0};
     bool only_records = what > 1;
@@ -454,14 +454,14 @@ void strangers_journal(uint64_t input)
     n = blocks_of(copy, at);
     for (unsigned i = 0; i < hits; i++) {
         struct tl_journal_header *header = (void *)copy;
-        const uint64_t r = strangers_random(&random);
+        const uint64_t r = corrupt_random(&random);
 
         if (what == 0) {
             const unsigned bytes = 1u << r % 4;
 
-            strangers_hit(&random, (uint8_t *)&header->run + (r >> 8) % (sizeof(header->run) / bytes) * bytes, bytes);
+            corrupt_hit(&random, (uint8_t *)&header->run + (r >> 8) % (sizeof(header->run) / bytes) * bytes, bytes);
             header->checksum = tl__hash64(&header->run, sizeof(header->run));
-            strangers->hits++;
+            corrupt_input->hits++;
         } else {
             struct tl_journal_block_header *h = block_at(copy, at[r % n]);
             const struct tl_journal_block_header *was = block_at(journal->image, at[r % n]);
@@ -473,16 +473,16 @@ void strangers_journal(uint64_t input)
     }
     write_journal();
     code = tl__engine_recover(dir, NULL, &result, &err);
-    strangers_must(code <= 0 && (code == 0 || err.msg[0] != '\0'), "no reason for a refusal");
-    strangers->refused += code != 0;
+    corrupt_must(code <= 0 && (code == 0 || err.msg[0] != '\0'), "no reason for a refusal");
+    corrupt_input->refused += code != 0;
     if (code != 0)
         return;
-    strangers->corrupt += result.records_corrupt;
-    strangers->kept += result.records;
+    corrupt_input->corrupt += result.records_corrupt;
+    corrupt_input->kept += result.records;
     if (!only_records)
         return;
-    strangers_must(result.records_corrupt <= hits, "more records are left out than were hit");
-    strangers_must(result.records + result.records_corrupt == expected_all(&journal->config), "records are missing");
+    corrupt_must(result.records_corrupt <= hits, "more records are left out than were hit");
+    corrupt_must(result.records + result.records_corrupt == expected_all(&journal->config), "records are missing");
     if (input % 8 == 0)
         check_values(&journal->config, hits);
 }
@@ -495,7 +495,7 @@ static struct {
     uint32_t epoch;
 } memory;
 
-void strangers_memory_begin(void)
+void corrupt_memory_begin(void)
 {
     make_dir("memory");
     fake_world_init(&memory.w, FAKE_MAPPED, 1, (uint64_t)64 << 20);
@@ -510,18 +510,18 @@ struct lane_at {
 /* `where`: 0 lanes' words and queues, 1 buffers' headers, else records. */
 static void hit_lane(uint64_t *random, struct lane_at *l, unsigned where)
 {
-    const uint64_t r = strangers_random(random);
+    const uint64_t r = corrupt_random(random);
 
-    strangers->hits++;
+    corrupt_input->hits++;
     if (where == 0 && r % 3 == 0)
-        strangers_hit(random, l->p.ready + (r >> 8) % l->p.lane->ready_depth, 8);
+        corrupt_hit(random, l->p.ready + (r >> 8) % l->p.lane->ready_depth, 8);
     else if (where == 0)
-        strangers_hit(random, (uint8_t *)l->p.lane + 192 + (r >> 8) % 24 * 8, 8);
+        corrupt_hit(random, (uint8_t *)l->p.lane + 192 + (r >> 8) % 24 * 8, 8);
     else if (where == 1)
-        strangers_hit(random, (uint8_t *)l->p.buffer + (r >> 8) % 32 * 4, 4);
+        corrupt_hit(random, (uint8_t *)l->p.buffer + (r >> 8) % 32 * 4, 4);
     else
-        strangers_hit_record(random, tl__collector_at(l->row->stream),
-                             (uint8_t *)(l->p.buffer + 1) + (r >> 8) % STREAM_RECORDS * l->p.record_bytes);
+        corrupt_hit_record(random, tl__collector_at(l->row->stream),
+                           (uint8_t *)(l->p.buffer + 1) + (r >> 8) % STREAM_RECORDS * l->p.record_bytes);
 }
 
 static void end_run(const struct tl_run_config *c, bool only_records, unsigned hits)
@@ -533,27 +533,27 @@ static void end_run(const struct tl_run_config *c, bool only_records, unsigned h
     int code = tl__engine_quiesce(memory.w.engine, memory.epoch,
                                   tl__now_ns() + (only_records ? UINT64_C(15000000000) : UINT64_C(3000000)));
 
-    strangers_must(!only_records || code == 0, "the run does not end");
+    corrupt_must(!only_records || code == 0, "the run does not end");
     if (code != 0)
         (void)tl__engine_reconcile(memory.w.engine, memory.epoch, &err);
     for (size_t i = 0; i < STREAM_ROWS; i++)
         expected[stream_rows[i].stream] = records(c, &stream_rows[i]) ? expected_of(&stream_rows[i]) : 0;
     code = tl__engine_export(memory.w.engine, memory.epoch, expected, &result, &err);
-    strangers_must(code <= 0 && (code == 0 || err.msg[0] != '\0'), "no reason for a failure");
+    corrupt_must(code <= 0 && (code == 0 || err.msg[0] != '\0'), "no reason for a failure");
     for (unsigned i = 0; i < TL_LOSS_COUNT; i++)
         dropped += result.records_dropped[i];
-    strangers->corrupt += result.records_dropped[TL_LOSS_CORRUPT];
-    strangers->kept += result.records_collected;
-    strangers->refused += code == TL_ECORRUPT;
+    corrupt_input->corrupt += result.records_dropped[TL_LOSS_CORRUPT];
+    corrupt_input->kept += result.records_collected;
+    corrupt_input->refused += code == TL_ECORRUPT;
     if (!only_records)
         return;
-    strangers_must(dropped <= hits, err.msg);
-    strangers_must(result.records_collected + dropped == expected_all(c), "records are missing");
+    corrupt_must(dropped <= hits, err.msg);
+    corrupt_must(result.records_collected + dropped == expected_all(c), "records are missing");
     if (memory.epoch % 8 == 0)
         check_values(c, hits);
 }
 
-void strangers_memory_end(void)
+void corrupt_memory_end(void)
 {
     fake_world_fini(&memory.w);
 }
@@ -561,17 +561,17 @@ void strangers_memory_end(void)
 /* Words that live on in a lane, and are found later. */
 static void start_anew(void)
 {
-    strangers_memory_end();
+    corrupt_memory_end();
     fake_world_init(&memory.w, FAKE_MAPPED, 1, (uint64_t)64 << 20);
     memory.epoch = 0;
 }
 
-void strangers_memory(uint64_t input)
+void corrupt_memory(uint64_t input)
 {
     static struct lane_at lanes[STREAM_ROWS * STREAM_SCHEDULERS];
-    uint64_t random = strangers->seed * UINT64_C(1000003) + input, dfx = 0;
-    const unsigned hits = 1 + (unsigned)(strangers_random(&random) % HITS_MAX);
-    const unsigned where = (unsigned)(strangers_random(&random) % 8);
+    uint64_t random = corrupt_input->seed * UINT64_C(1000003) + input, dfx = 0;
+    const unsigned hits = 1 + (unsigned)(corrupt_random(&random) % HITS_MAX);
+    const unsigned where = (unsigned)(corrupt_random(&random) % 8);
     struct tl_run_config c = config_of(base_of(&random));
     struct tl_engine_run run;
     struct tl_error err = {0};
@@ -580,14 +580,14 @@ void strangers_memory(uint64_t input)
     c.dfx_records = STREAM_RECORDS + 6; /* all of a lane in a buffer that is not published yet */
     run = stream_run(&c);
     run.epoch = ++memory.epoch;
-    strangers_must(tl__engine_begin(memory.w.engine, &run, &dfx, &err) == 0, err.msg);
+    corrupt_must(tl__engine_begin(memory.w.engine, &run, &dfx, &err) == 0, err.msg);
     for (size_t i = 0; i < STREAM_ROWS; i++)
         for (uint32_t role = 0; records(&c, &stream_rows[i]) && role < stream_roles(&stream_rows[i]); role++, n++) {
             lanes[n].row = &stream_rows[i];
             fill_lane(&memory.w, &lanes[n].p, dfx, memory.epoch, &stream_rows[i], role);
         }
     for (unsigned i = 0; i < hits; i++)
-        hit_lane(&random, &lanes[strangers_random(&random) % n], where);
+        hit_lane(&random, &lanes[corrupt_random(&random) % n], where);
     for (size_t i = 0; i < n; i++)
         (void)tl__producer_end(&lanes[i].p); /* one that must wait has been hit, and is left where it is */
     end_run(&c, where > 1, hits);
