@@ -86,7 +86,8 @@ static bool publish(struct tl_producer *p);
 
 void tl__producer_begin(struct tl_producer *p, uint32_t epoch)
 {
-    assert(p->wait_from_ns == 0); /* a wait ends with its attempt, and an epoch with its mark */
+    assert(epoch != 0);           /* LI7: 0 is a buffer that holds nothing */
+    assert(p->wait_from_ns == 0); /* LI5: a wait ends with its attempt, and an epoch with its mark */
     if (p->buffer != NULL) { /* the last epoch's, whose mark found no host: it goes out late, before its counters go */
         p->buffer->counts = p->lane->counts;
         p->buffer->flags = TL_BUFFER_END;
@@ -113,6 +114,7 @@ static void unpark(struct tl_producer *p)
     if (p->wait_from_ns == 0)
         return;
     now = tl__now_ns();
+    assert(now >= p->wait_from_ns && !p->given_up);
     p->lane->counts.parked_ns += now - p->wait_from_ns;
     tl_store_rlx(&p->lane->parked_ns, p->lane->counts.parked_ns); /* relaxed: a figure */
     tl_store_rlx(&p->lane->parked_since, 0);                      /* relaxed: a hint to beat */
@@ -123,7 +125,7 @@ static void unpark(struct tl_producer *p)
 static void park(struct tl_producer *p, uint64_t now)
 {
     assert(p->wait_from_ns == 0 && now != 0);
-    assert(!p->given_up); /* a lane that has given up drops, and does not wait again */
+    assert(!p->given_up); /* LI6: a lane that has given up drops, and does not wait again */
     p->wait_from_ns = now;
     p->beat_ns = now;                          /* the 30 s count from this lane's first wait, whoever attached before */
     p->beat = tl_load_rlx(&p->dfx->heartbeat); /* relaxed: only its movement matters */
@@ -140,6 +142,8 @@ static int wait_or_give_up(struct tl_producer *p)
 {
     uint64_t now = tl__now_ns(), beat;
 
+    assert(!p->given_up);                              /* LI6 */
+    assert(p->wait_from_ns == 0 || now >= p->beat_ns); /* LI5: the heartbeat counts from the wait */
     if (tl_load_rlx(&p->lane->closed) != 0) {
         unpark(p);
         return TL_ECORRUPT;
@@ -167,6 +171,7 @@ static bool still_given_up(struct tl_producer *p)
 {
     if (!p->given_up)
         return false;
+    assert(p->wait_from_ns == 0); /* LI6 */
     if (tl_load_rlx(&p->dfx->heartbeat) == p->beat)
         return true;
     p->given_up = false;
@@ -192,8 +197,8 @@ static bool publish(struct tl_producer *p)
 {
     uint32_t mask = p->lane->ready_depth - 1;
 
-    assert(p->buffer != NULL && p->buffer_addr != 0);
-    assert(p->count <= p->capacity);
+    assert(p->buffer != NULL && p->buffer_addr != 0); /* LI1 */
+    assert(p->count <= p->capacity);                  /* LI2 */
     if (p->ready_tail - tl_load_acq(&p->lane->ready_head) >
         mask) /* A4: the slot's old entry has been read; pairs with R4 */
         return false;
@@ -215,7 +220,8 @@ static bool take(struct tl_producer *p)
     uint64_t addr, seq;
     struct tl_lane_buffer *b;
 
-    assert(p->buffer == NULL);                            /* a lane fills one buffer at a time */
+    assert(p->buffer == NULL);                            /* LI1: a lane fills one buffer at a time */
+    assert(p->epoch != 0);                                /* LI7 */
     if (p->free_head == tl_load_acq(&p->lane->free_tail)) /* A2: the entry and the buffer's reset; pairs with R2 */
         return false;
     addr = p->free[p->free_head & mask];
@@ -246,7 +252,7 @@ static bool have_slot(struct tl_producer *p)
         return false;
     if (p->buffer == NULL && !take(p))
         return false;
-    assert(p->count < p->capacity);
+    assert(p->buffer != NULL && p->count < p->capacity); /* LI2 */
     return true;
 }
 
@@ -265,7 +271,9 @@ static bool fits(const struct tl_producer *p, uint64_t bytes, uint64_t *ret_pos)
         pos += size - offset;
     if (pos + bytes - oldest > size)
         return false;
-    assert(pos >= p->arena_pos && pos % size + bytes <= size);
+    assert(pos >= p->arena_pos);        /* LI3: offsets grow */
+    assert(pos % size + bytes <= size); /* LI3: no payload crosses the physical end */
+    assert(pos - p->arena_pos < size);  /* LI3: less than one turn is skipped */
     *ret_pos = pos;
     return true;
 }
@@ -296,11 +304,14 @@ static int reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, ui
 {
     uint64_t pos = 0;
 
+    assert(p->epoch != 0);           /* LI7 */
+    assert(bytes <= p->arena_bytes); /* LI3 */
     if (still_given_up(p))
         return TL_ELOST;
     if (!have_slot(p) || (bytes != 0 && !place(p, bytes, &pos)))
         return wait_or_give_up(p);
     unpark(p);
+    assert(p->count < p->capacity); /* LI2: placing a payload publishes the buffer only where it fails */
     if (bytes != 0) {
         p->arena_pos = pos + bytes;
         tl_store_rel(&p->lane->arena_pos, p->arena_pos); /* R11: the lane is not parked; pairs with A11 in the watch */
@@ -323,6 +334,7 @@ static uint64_t median_of(const uint32_t *values, uint32_t n)
 {
     uint32_t sorted[TL_PRODUCER_SAMPLES] = {0};
 
+    assert(n > 0 && n <= TL_PRODUCER_SAMPLES);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = i;
 
@@ -360,6 +372,7 @@ int tl__producer_reserve(struct tl_producer *p, uint64_t bytes, void **ret_paylo
         sample_begin(p);
     }
     r = reserve(p, bytes, ret_payload, ret_offset);
+    assert((r == TL_EAGAIN) == (p->wait_from_ns != 0)); /* LI5 */
     if (r == TL_EAGAIN) {
         p->sample_from_ns = 0; /* the wait is the host's */
         return r;
@@ -372,15 +385,19 @@ int tl__producer_reserve(struct tl_producer *p, uint64_t bytes, void **ret_paylo
 
 int tl__producer_reserve_more(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset)
 {
-    int r = reserve(p, bytes, ret_payload, ret_offset);
+    int r;
 
+    assert(!p->attempt_open); /* LI4: a further piece belongs to a record that is counted */
+    r = reserve(p, bytes, ret_payload, ret_offset);
+    assert((r == TL_EAGAIN) == (p->wait_from_ns != 0)); /* LI5 */
     return r == TL_ECORRUPT ? TL_ELOST : r;
 }
 
 static void commit(struct tl_producer *p, uint64_t payload_bytes)
 {
-    assert(p->buffer != NULL && p->count < p->capacity); /* as reserve left it */
-    assert(p->wait_from_ns == 0);
+    assert(p->buffer != NULL && p->count < p->capacity); /* LI2: as reserve left it */
+    assert(p->wait_from_ns == 0);                        /* LI5 */
+    assert(payload_bytes <= p->arena_pos);               /* LI3: it was reserved */
     p->count++;
     p->lane->counts.payload_bytes += payload_bytes;
     tl_store_rlx(&p->lane->captured_bytes, p->lane->counts.payload_bytes); /* relaxed: a figure */
@@ -391,7 +408,7 @@ static void commit(struct tl_producer *p, uint64_t payload_bytes)
 
 void tl__producer_commit(struct tl_producer *p, uint64_t payload_bytes)
 {
-    assert(!p->attempt_open);
+    assert(!p->attempt_open); /* LI4 */
     p->lane->counts.committed++;
     commit(p, payload_bytes);
     if (p->sample_from_ns == 0)
@@ -409,6 +426,8 @@ int tl__producer_end(struct tl_producer *p)
 {
     int r;
 
+    assert(p->epoch != 0);    /* LI7: one mark for each epoch */
+    assert(!p->attempt_open); /* LI4: each attempt ended before its epoch does */
     if (still_given_up(p))
         return TL_ELOST;
     if (p->buffer == NULL && !take(p))
@@ -420,6 +439,7 @@ int tl__producer_end(struct tl_producer *p)
         p->buffer->flags = TL_BUFFER_END;
         r = publish(p) ? 0 : wait_or_give_up(p);
     }
+    assert(r != 0 || p->buffer == NULL); /* LI1: the mark is the epoch's last buffer */
     if (r == TL_EAGAIN)
         return r;
     unpark(p);

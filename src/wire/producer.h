@@ -10,6 +10,7 @@
 #ifndef TL_WIRE_PRODUCER_H
 #define TL_WIRE_PRODUCER_H
 
+#include <assert.h>
 #include <stdbool.h>
 
 #include "wire/bell.h"
@@ -66,6 +67,7 @@ int tl__producer_reserve_more(struct tl_producer *p, uint64_t bytes, void **ret_
 /* The record to fill after a successful reserve; record_bytes long. Valid until commit. */
 static inline void *tl__producer_record(struct tl_producer *p)
 {
+    assert(p->buffer != NULL && p->count < p->capacity); /* LI2 */
     return (uint8_t *)(p->buffer + 1) + (size_t)p->count * p->record_bytes;
 }
 /* Publishes the record within its buffer, and the buffer when it is full. */
