@@ -254,7 +254,7 @@ static const char *take_value(const struct field *field, const struct tl_tape *t
     case U32:
     case U64:
         if (type != TL_TAPE_NUMBER || !parse_u64(text, field->kind == U32 ? UINT32_MAX : UINT64_MAX, &large))
-            return "expected a whole number";
+            return "expected an integer";
         if (field->kind == U32) {
             small = (uint32_t)large;
             memcpy(to, &small, sizeof(small));
@@ -322,7 +322,7 @@ static int take_losses(struct tl_tape *t, uint32_t stream, struct tl_meta_stream
         const char *cause = t->text + t->tokens[key].start;
 
         if (count->type != TL_TAPE_NUMBER || !parse_u64(t->text + count->start, UINT64_MAX, &to->losses[i].count))
-            return bad_field(t, "streams.dropped", cause, "expected a whole number");
+            return bad_field(t, "streams.dropped", cause, "expected an integer");
         (void)snprintf(to->losses[i].cause, sizeof(to->losses[i].cause), "%s", cause);
     }
     return 0;
@@ -336,7 +336,7 @@ static int take_version(struct tl_tape *t)
     if (at == TL_TAPE_ABSENT)
         return bad_field(t, "", "version", "missing");
     if (t->tokens[at].type != TL_TAPE_NUMBER || !parse_u64(t->text + t->tokens[at].start, UINT64_MAX, &version))
-        return bad_field(t, "", "version", "expected a whole number");
+        return bad_field(t, "", "version", "expected an integer");
     if (version > TL_META_VERSION)
         return tl__tape_fail(t, TL_EVERSION, NULL, "version %llu is newer than what this program reads (%d)",
                              (unsigned long long)version, TL_META_VERSION);

@@ -106,7 +106,7 @@ bool tl__dump_hex(const char *text, size_t length, uint64_t *ret_value)
     return true;
 }
 
-/* A whole number of at most `max`, or a failure that names the field. */
+/* An integer of at most `max`, or a failure that names the field. */
 int tl__dump_take_u64(struct tl_dump_parser *p, const char *field, enum tl_event ev, const char *text, size_t length,
                       uint64_t max, uint64_t *ret_value)
 {
@@ -115,7 +115,7 @@ int tl__dump_take_u64(struct tl_dump_parser *p, const char *field, enum tl_event
     if (ev != EV_NUMBER)
         return tl__dump_parse_fail_type(p, field, "a number", ev);
     if (!tl__dump_digits(text, length, &value) || value > max)
-        return fail(p, field, "expected a whole number from 0 to %llu, found %.*s", (unsigned long long)max,
+        return fail(p, field, "expected an integer from 0 to %llu, found %.*s", (unsigned long long)max,
                     (int)(length < 40 ? length : 40), text);
     *ret_value = value;
     return 1;

@@ -119,11 +119,11 @@ int tl__dump_parse_fail_type(struct tl_dump_parser *p, const char *field, const 
 
 /* Position of a name, or `count`. */
 int tl__dump_find_name(const struct tl_field_name *names, int count, const char *text, size_t length);
-/* A whole number in decimal digits, nothing else. */
+/* An integer in decimal digits, nothing else. */
 bool tl__dump_digits(const char *text, size_t length, uint64_t *ret_value);
 /* At most 16 hex digits, nothing else. */
 bool tl__dump_hex(const char *text, size_t length, uint64_t *ret_value);
-/* 1 and a whole number of at most `max`, or a failure that names the field. */
+/* 1 and an integer of at most `max`, or a failure that names the field. */
 int tl__dump_take_u64(struct tl_dump_parser *p, const char *field, enum tl_event ev, const char *text, size_t length,
                       uint64_t max, uint64_t *ret_value);
 

@@ -280,7 +280,7 @@ static const uint8_t *aligned_body(struct tl_journal_reader *r, const struct tl_
     return memcpy(copy + 1, body, (size_t)h->body_bytes);
 }
 
-/* One block: 1 handed out, 2 passed over, 0 the end, TL_ENOMEM. */
+/* One block: 1 handed out, 2 skipped, 0 the end, TL_ENOMEM. */
 static int step(struct tl_journal_reader *r, struct tl_journal_block *ret_block)
 {
     struct tl_journal_block_header h;

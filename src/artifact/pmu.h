@@ -34,11 +34,11 @@ struct tl_pmu {
     uint64_t *counters; /* n_rows * n_counters, row by row */
     uint64_t n_rows;
     uint32_t n_counters;
-    uint32_t n_text;     /* columns that hold no whole numbers: left out */
-    char first_text[64]; /* the first of them */
-    uint32_t event_type; /* of the first row; 0: no rows */
-    bool several_events; /* a row has another */
-    uint32_t first_epoch, last_epoch; /* least and greatest run_epoch of the rows */
+    uint32_t n_text;                  /* columns that hold no integers: left out */
+    char first_text[64];              /* the first of them */
+    uint32_t event_type;              /* of the first row; 0: no rows */
+    bool several_events;              /* a row has another */
+    uint32_t first_epoch, last_epoch; /* min and max run_epoch of the rows */
 };
 
 /* Writes DIR/pmu.csv by rename, rows as they stand. TL_EIO, TL_ENOSPC. */
@@ -60,10 +60,10 @@ enum tl_pmu_source { TL_PMU_UNAVAILABLE, TL_PMU_MODELLED, TL_PMU_MEASURED };
 /* Where the values of one column come from. */
 struct tl_pmu_meta_column {
     char name[64];
-    char unit[16];          /* "cycles", "count", "bytes", "ops" */
-    char text[512];         /* measured: the event's name; modelled: the formula; unavailable: the reason */
-    uint64_t rows_lacking;  /* of a measured column: rows without a value */
-    uint8_t source;         /* enum tl_pmu_source */
+    char unit[16];         /* "cycles", "count", "bytes", "ops" */
+    char text[512];        /* measured: the event's name; modelled: the formula; unavailable: the reason */
+    uint64_t rows_lacking; /* of a measured column: rows without a value */
+    uint8_t source;        /* enum tl_pmu_source */
 };
 
 struct tl_pmu_meta {

@@ -2,7 +2,7 @@
 /*
  * Reading pmu.csv. The header says which column is which; the first row says which of those that we do not know hold
  * numbers, and are counters. From then on a cell that is none is an error with its line and column. What a spreadsheet
- * makes of such a file is read too: a byte order mark, a line "sep=;", semicolons or tabs, quotes, whole numbers with a
+ * makes of such a file is read too: a byte order mark, a line "sep=;", semicolons or tabs, quotes, integers with a
  * fraction of zeros, empty columns behind the last and empty rows.
  */
 #include <stdio.h>
@@ -152,7 +152,7 @@ static bool digits(const char *at, size_t length, uint64_t max, uint64_t *ret_va
     while (zeros > 0 && at[zeros - 1] == '0')
         zeros--;
     if (zeros > 1 && zeros < length && (at[zeros - 1] == '.' || at[zeros - 1] == ','))
-        length = zeros - 1; /* "12,00": a spreadsheet's whole number */
+        length = zeros - 1; /* "12,00": a spreadsheet's integer */
     if (length == 0)
         return false;
     for (size_t i = 0; i < length; i++)
@@ -279,7 +279,7 @@ static int take_fixed(struct parser *p, struct tl_pmu_row *row)
     if (!hex(&p->row[p->fixed[TL_PMU_TASK_ID]], &row->task_id))
         return bad_cell(p, p->fixed[TL_PMU_TASK_ID], "0x and hexadecimal digits");
     if (!digits(func->at + negative, func->length - negative, (uint64_t)INT32_MAX + negative, &value[TL_PMU_FUNC_ID]))
-        return bad_cell(p, p->fixed[TL_PMU_FUNC_ID], "a whole number of 32 bits");
+        return bad_cell(p, p->fixed[TL_PMU_FUNC_ID], "an integer of 32 bits");
     for (unsigned f = 0; f < TL_PMU_FIXED; f++) {
         const struct cell *c = &p->row[p->fixed[f]];
         uint64_t max = f == TL_PMU_TOTAL_CYCLES ? UINT64_MAX : f == TL_PMU_EVENT_TYPE ? UINT8_MAX : UINT32_MAX;
@@ -287,7 +287,7 @@ static int take_fixed(struct parser *p, struct tl_pmu_row *row)
         if (f == TL_PMU_TASK_ID || f == TL_PMU_FUNC_ID)
             continue;
         if (!digits(c->at, c->length, f == TL_PMU_CORE_TYPE ? TL_AIV : max, &value[f]))
-            return bad_cell(p, p->fixed[f], f == TL_PMU_CORE_TYPE ? "0 (AIC) or 1 (AIV)" : "a whole number");
+            return bad_cell(p, p->fixed[f], f == TL_PMU_CORE_TYPE ? "0 (AIC) or 1 (AIV)" : "an integer");
     }
     row->func_id = (int32_t)(negative ? -(int64_t)value[TL_PMU_FUNC_ID] : (int64_t)value[TL_PMU_FUNC_ID]);
     row->thread_id = (uint32_t)value[TL_PMU_THREAD_ID];
@@ -307,7 +307,7 @@ static int take_row(struct parser *p, struct tl_pmu *pmu)
     if (code != 0)
         return code;
     if (p->epoch != TEXT_COLUMN && !digits(p->row[p->epoch].at, p->row[p->epoch].length, UINT32_MAX, &epoch))
-        return bad_cell(p, p->epoch, "a whole number of 32 bits");
+        return bad_cell(p, p->epoch, "an integer of 32 bits");
     row.run_epoch = (uint32_t)epoch;
     if (p->rows.count == 0 || row.run_epoch < pmu->first_epoch)
         pmu->first_epoch = row.run_epoch;
@@ -319,7 +319,7 @@ static int take_row(struct parser *p, struct tl_pmu *pmu)
         const struct cell *c = &p->row[p->counter[i]];
 
         if (!digits(c->at, c->length, UINT64_MAX, &p->counters.items[p->counters.count]))
-            return bad_cell(p, p->counter[i], "a whole number");
+            return bad_cell(p, p->counter[i], "an integer");
         p->counters.count++;
     }
     if (p->rows.count == 1)

@@ -15,7 +15,7 @@
 
 /* Of a text at a time: what has to be set aside for a feed is a few times as much. */
 #define FEED_BYTES ((size_t)16 << 10)
-#define NO_PART UINT32_MAX /* as item_depth: what stands here is passed over */
+#define NO_PART UINT32_MAX /* as item_depth: what stands here is skipped */
 
 struct reader {
     struct tl_tape tape; /* first: what on_value gets */

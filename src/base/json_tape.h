@@ -5,7 +5,7 @@
  *
  * A document is handed over in parts, so that a file of any size needs the memory of its largest part. Its top is an
  * object whose wanted members are `sections`; a section with `items` is an array and comes item by item, any other
- * comes whole. Members that are not named are passed over. Without sections the document is one part.
+ * comes whole. Members that are not named are skipped. Without sections the document is one part.
  *
  * A part is a flat tape of tokens, its own first: a container is followed by its items (an object's: key, value, key,
  * value), and knows the token behind its last. Values are tokens' positions; TL_TAPE_ABSENT is none. Numbers are kept
@@ -99,7 +99,7 @@ int tl__tape_fields(struct tl_tape *tape, uint32_t at, const char *field, const 
                     uint32_t *ret_at);
 /* Items of the array `at`. They stand at at + 1, and each next one at the `next` of the one before. */
 int tl__tape_array(struct tl_tape *tape, uint32_t at, const char *field, uint32_t *ret_count);
-/* A whole number of at most `max`: a number, or a string of decimal digits or of 0x and hexadecimal ones. */
+/* An integer of at most `max`: a number, or a string of decimal digits or of 0x and hexadecimal ones. */
 int tl__tape_u64(struct tl_tape *tape, uint32_t at, const char *field, uint64_t max, uint64_t *ret_value);
 int tl__tape_u32(struct tl_tape *tape, uint32_t at, const char *field, uint32_t *ret_value);
 /* The same with a sign. */

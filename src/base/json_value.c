@@ -116,7 +116,7 @@ int tl__tape_u64(struct tl_tape *tape, uint32_t at, const char *field, uint64_t 
     if (!is_numeric(tape, at, field))
         return tl__tape_fail_type(tape, at, field, "a number");
     if (!magnitude(tape, at, &negative, &value) || value > max || (negative && value != 0))
-        return tl__tape_fail(tape, TL_EPARSE, field, "expected a whole number from 0 to %llu, found %.*s",
+        return tl__tape_fail(tape, TL_EPARSE, field, "expected an integer from 0 to %llu, found %.*s",
                              (unsigned long long)max, SHOWN, text_of(tape, at));
     *ret_value = value;
     return 0;
@@ -140,7 +140,7 @@ int tl__tape_i32(struct tl_tape *tape, uint32_t at, const char *field, int32_t *
     if (!is_numeric(tape, at, field))
         return tl__tape_fail_type(tape, at, field, "a number");
     if (!magnitude(tape, at, &negative, &value) || value > (uint64_t)INT32_MAX + negative)
-        return tl__tape_fail(tape, TL_EPARSE, field, "expected a whole number from %d to %d, found %.*s", INT32_MIN,
+        return tl__tape_fail(tape, TL_EPARSE, field, "expected an integer from %d to %d, found %.*s", INT32_MIN,
                              INT32_MAX, SHOWN, text_of(tape, at));
     *ret_value = (int32_t)(negative ? -(int64_t)value : (int64_t)value);
     return 0;
@@ -154,7 +154,7 @@ int tl__tape_i64(struct tl_tape *tape, uint32_t at, const char *field, int64_t *
     if (!is_numeric(tape, at, field))
         return tl__tape_fail_type(tape, at, field, "a number");
     if (!magnitude(tape, at, &negative, &value) || value > INT64_MAX) /* the least of all is no value of ours */
-        return tl__tape_fail(tape, TL_EPARSE, field, "expected a whole number of 63 bits, found %.*s", SHOWN,
+        return tl__tape_fail(tape, TL_EPARSE, field, "expected an integer of 63 bits, found %.*s", SHOWN,
                              text_of(tape, at));
     *ret_value = negative ? -(int64_t)value : (int64_t)value;
     return 0;

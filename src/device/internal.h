@@ -252,7 +252,7 @@ struct tl_device {
     tl_au32 reported;      /* the run's status is written; H2 */
     struct tl_thread *watch;
     uint64_t began_ns;
-    bool stuck; /* a thread never came back from a kernel: the device is good for nothing more */
+    bool stuck; /* a thread never came back from a kernel: the device cannot be used again */
     const struct tl_launch *launch;
     struct tl_run_status *status;
     const struct tl_program *program;

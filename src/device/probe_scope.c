@@ -25,8 +25,8 @@ static void fill(struct tl_wire_scope_record *r, const struct tl_graph *graph, c
     r->task_tail = usage.task_tail;
     r->task_head = usage.task_head;
     /* Where an empty heap begins anew, nothing was taken between. */
-    r->heap_tail = usage.heap_tail - usage.heap_anew;
-    r->heap_head = usage.heap_head - usage.heap_anew;
+    r->heap_tail = usage.heap_tail - usage.heap_skipped;
+    r->heap_head = usage.heap_head - usage.heap_skipped;
     r->dep_tail = usage.dep_tail;
     r->dep_head = usage.dep_head;
     r->tensormap = tl__graph_writers(graph);

@@ -150,7 +150,7 @@ struct tl_ring_usage tl__graph_usage(const struct tl_graph *g, uint32_t ring)
         .task_head = r->task_head,
         .heap_tail = r->heap_tail,
         .heap_head = r->heap_head,
-        .heap_anew = r->heap_anew,
+        .heap_skipped = r->heap_skipped,
         .dep_tail = r->dep_tail,
         .dep_head = r->dep_head,
     };

@@ -136,7 +136,8 @@ struct tl_scope_info {
 /* Monotonic positions: used = head - tail. */
 struct tl_ring_usage {
     uint64_t task_tail, task_head, heap_tail, heap_head, dep_tail, dep_head;
-    uint64_t heap_anew; /* of both heap positions: bytes that they passed over when the empty heap began anew */
+    uint64_t
+        heap_skipped; /* of both heap positions: bytes that they skipped when the empty heap began again at its start */
 };
 
 /* A value that tl_dump_tag marked. */

@@ -27,8 +27,8 @@ struct tl_ring {
     uint64_t dep_tail, dep_head;
     uint64_t complete; /* tasks below it are */
     uint64_t heap, heap_bytes;
-    uint64_t heap_phys; /* heap_head mod heap_bytes */
-    uint64_t heap_anew; /* what both positions passed over, being equal */
+    uint64_t heap_phys;    /* heap_head mod heap_bytes */
+    uint64_t heap_skipped; /* bytes that both positions skipped, being equal */
     uint32_t window, dep_pool;
 };
 

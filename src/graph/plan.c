@@ -41,9 +41,9 @@ static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resou
 struct carve {
     uint64_t tail, head, phys; /* of the ring, as they would be */
     uint64_t size;
-    uint64_t anew;  /* bytes to the start of an empty heap */
-    uint64_t sum;   /* of the buffers alone */
-    uint32_t guard; /* of the graph */
+    uint64_t skipped; /* bytes to the start of an empty heap */
+    uint64_t sum;     /* of the buffers alone */
+    uint32_t guard;   /* of the graph */
 };
 
 static void carve_init(const struct tl_graph *g, const struct tl_ring *r, struct carve *c)
@@ -53,10 +53,10 @@ static void carve_init(const struct tl_graph *g, const struct tl_ring *r, struct
                         .phys = r->heap_phys,
                         .size = r->heap_bytes,
                         .guard = g->opts.guard};
-    /* An empty heap begins anew, so that whatever fits at all fits now. */
+    /* An empty heap begins again at its start, so that whatever fits at all fits now. */
     if (c->tail == c->head && c->phys != 0) {
-        c->anew = c->size - c->phys;
-        c->head += c->anew;
+        c->skipped = c->size - c->phys;
+        c->head += c->skipped;
         c->tail = c->head;
         c->phys = 0;
     }
@@ -135,7 +135,7 @@ static void commit_slot(struct tl_graph *g, struct tl_plan *plan, const struct c
         r->heap_tail = c->tail;
         r->heap_head = c->head;
         r->heap_phys = c->phys;
-        r->heap_anew += c->anew;
+        r->heap_skipped += c->skipped;
     }
     plan->dep_first = r->dep_head;
     r->dep_head += plan->n_preds;

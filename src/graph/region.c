@@ -151,7 +151,7 @@ static bool box_of(const struct tl_region *r, const struct tl_extent *e, struct 
     return true;
 }
 
-/* One unknown k of the equation: lo <= k <= hi, and the least and greatest sum of this and all finer terms. */
+/* One unknown k of the equation: lo <= k <= hi, and the min and max sum of this and all finer terms. */
 struct term {
     int64_t stride, lo, hi, reach_lo, reach_hi;
 };

@@ -98,7 +98,7 @@ static void chain_cell(struct tl_map *m, uint32_t index)
     *bucket = index;
 }
 
-/* Empty buckets for `n` items in place of the old ones; the caller chains the items anew. */
+/* Empty buckets for `n` items in place of the old ones; the caller chains the items again. */
 static int grow_buckets(uint32_t **buckets, uint32_t *n_buckets, uint32_t n)
 {
     uint32_t more = *n_buckets == 0 ? FIRST_BUCKETS : *n_buckets;

@@ -16,7 +16,7 @@ static const char *from_process(void *ctx, const char *name)
     return getenv(name);
 }
 
-/* A whole number of at least 1 and at most `max`. */
+/* An integer of at least 1 and at most `max`. */
 static bool parse(const char *text, uint64_t max, uint64_t *ret_value)
 {
     unsigned long long value;
@@ -49,7 +49,7 @@ static void override(const char *name, uint64_t max, tl_getenv_fn get, void *ctx
         used = theirs;
     }
     if (text != NULL && !parse(text, max, value))
-        tl_log_warn("%s=%s is ignored: it must be a whole number from 1 to %" PRIu64, used, text, max);
+        tl_log_warn("%s=%s is ignored: it must be an integer from 1 to %" PRIu64, used, text, max);
 }
 
 /* The order of a real chip. Returns what is wrong with it, or NULL. */

@@ -27,7 +27,7 @@ typedef const char *(*tl_getenv_fn)(void *ctx, const char *name);
 
 /*
  * TASKLENS_SCHEDULER_TIMEOUT_MS, TASKLENS_OP_EXECUTE_TIMEOUT_US, TASKLENS_STREAM_SYNC_TIMEOUT_MS, and the same with
- * SIMPLER_. With both set ours wins, and a log line says so. What is not a whole number of at least 1, or
+ * SIMPLER_. With both set ours wins, and a log line says so. What is not an integer of at least 1, or
  * (real_chip) breaks the order, is ignored with a warning that names the rule. `get` NULL: the process's environment.
  */
 struct tl_timeouts tl__timeouts_read(bool real_chip, tl_getenv_fn get, void *ctx);

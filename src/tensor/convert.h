@@ -56,7 +56,7 @@ uint8_t tl__fp8e4m3fn_of_f32(float f);
 uint8_t tl__fp8e8m0_of_f32(float f);
 uint8_t tl__fp4e2m1_of_f32(float f);
 
-/* True for the dtypes whose values are not whole numbers. */
+/* True for the dtypes whose values are not integers. */
 bool tl__dtype_is_float(unsigned dtype);
 bool tl__dtype_is_unsigned(unsigned dtype); /* UINT*, BOOL */
 

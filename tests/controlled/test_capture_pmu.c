@@ -79,7 +79,7 @@ static void body(void *arg)
 }
 
 /* The row's cycles are what its part saw, and the two looks at the clock that stand between; one cycle may be lost
- * where a chip's cycle is no whole number of the clock's ticks. */
+ * where a chip's cycle is not an integer number of the clock's ticks. */
 static void check_cycles(const struct tl_pmu *pmu, const struct tl_arch *arch)
 {
     for (uint64_t i = 0; i < pmu->n_rows; i++) {

@@ -164,7 +164,7 @@ static void note(const struct tl_scope_info *scope, bool ends)
     struct tl_boundary b = {.depth = scope != NULL ? scope->depth + 1 : 0, .ring = ring, .ends = ends};
 
     b.span[TL_RING_TASKS] = (struct tl_ring_span){u.task_tail, u.task_head};
-    b.span[TL_RING_HEAP] = (struct tl_ring_span){u.heap_tail - u.heap_anew, u.heap_head - u.heap_anew};
+    b.span[TL_RING_HEAP] = (struct tl_ring_span){u.heap_tail - u.heap_skipped, u.heap_head - u.heap_skipped};
     b.span[TL_RING_DEPS] = (struct tl_ring_span){u.dep_tail, u.dep_head};
     assert_int_equal(tl__scope_stats_site(&w.stats, "p.c:1", 5, &b.site), 0);
     assert_int_equal(tl__scope_stats_add(&w.stats, &b), 0);

@@ -96,7 +96,7 @@ class Trace:
             for event in slices:
                 for key in ("ts", "dur"):
                     if abs(event[key] * 1000 - ns(event[key])) > 0.01:
-                        self.wrong(f"{key} is not a whole number of nanoseconds", event)
+                        self.wrong(f"{key} is not an integer number of nanoseconds", event)
                 end = ns(event["ts"]) + ns(event["dur"])
                 while open_ends and open_ends[-1] <= ns(event["ts"]):
                     open_ends.pop()

@@ -47,7 +47,7 @@ def check_values(command, value, key=""):
         for name, inner in value.items():
             check_values(command, inner, name)
             if re.search(r"_(us|ms|ps|seconds)$", name) or (name.endswith("_ns") and not isinstance(inner, (int, dict, type(None)))):
-                problems.append(f"{command}: {name} is no whole number of nanoseconds: {inner}")
+                problems.append(f"{command}: {name} is not an integer number of nanoseconds: {inner}")
     elif isinstance(value, list):
         for inner in value:
             check_values(command, inner, key)

@@ -264,8 +264,8 @@ static void usage(void **state)
     refuses("dump -s middle", "before or after");
     refuses("dump -r both", "input, output or inout");
     refuses("dump -a -1", "--arg takes 0 to 4294967295, not -1");
-    refuses("dump -a x", "--arg takes a whole number, 0 to 4294967295, not \"x\"");
-    refuses("dump -i 1x", "--index takes a whole number of at least 0, not \"1x\"");
+    refuses("dump -a x", "--arg takes an integer, 0 to 4294967295, not \"x\"");
+    refuses("dump -i 1x", "--index takes an integer of at least 0, not \"1x\"");
     refuses("dump --export=pdf", "--export takes one of txt, npy, not \"pdf\"");
     refuses("dump one two", "one argument too many: \"two\"");
     refuses("dump --verify -t 1", "--verify");

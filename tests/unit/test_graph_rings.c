@@ -127,10 +127,10 @@ static void heap_end_and_empty_heap(void **state)
     assert_int_equal(b.buffer, HEAP_BASE);
     assert_int_equal(tl__graph_usage(g, 0).heap_tail, 8192);
     assert_int_equal(tl__graph_usage(g, 0).heap_head, 8192 + 4096);
-    assert_int_equal(tl__graph_usage(g, 0).heap_anew, 3072); /* nobody took them */
+    assert_int_equal(tl__graph_usage(g, 0).heap_skipped, 3072); /* nobody took them */
     tl__graph_retired(g, 0, 2);
     must_use(g, 'o', &all);
-    assert_int_equal(tl__graph_usage(g, 0).heap_anew, 3072 + 4096);
+    assert_int_equal(tl__graph_usage(g, 0).heap_skipped, 3072 + 4096);
     assert_int_equal(all.buffer, HEAP_BASE);
     assert_int_equal(all.buffer_bytes, 8192);
     /* A task without memory that is retired late takes nothing back. */

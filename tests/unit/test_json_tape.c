@@ -239,7 +239,7 @@ static void check_list(struct tl_tape *t, uint32_t at)
             assert_true(tl__tape_i32(t, item, "list", &small) == 0 && small == -7);
         if (i == 11)
             MUST_SAY(tl__tape_i32(t, item, "list", &small),
-                     "field 'list': expected a whole number from -2147483648 to 2147483647, found 2147483648");
+                     "field 'list': expected an integer from -2147483648 to 2147483647, found 2147483648");
         item = t->tokens[item].next;
     }
 }
@@ -283,9 +283,9 @@ static int check_values(void *ctx, struct tl_tape *t)
     check_texts(t, f);
     check_list(t, f[LIST]);
     MUST_SAY(tl__tape_u32(t, f[BIG], "big", &small),
-             "field 'big': expected a whole number from 0 to 4294967295, found 18446744073709551615");
+             "field 'big': expected an integer from 0 to 4294967295, found 18446744073709551615");
     MUST_SAY(tl__tape_u64(t, f[MINUS], "minus", 9, &value),
-             "field 'minus': expected a whole number from 0 to 9, found -2147483648");
+             "field 'minus': expected an integer from 0 to 9, found -2147483648");
     MUST_SAY(tl__tape_u64(t, f[GONE], "gone", 9, &value), "field 'gone': missing");
     MUST_SAY(tl__tape_u64(t, f[NOTHING], "nothing", 9, &value), "field 'nothing': expected a number, found null");
     MUST_SAY(tl__tape_bool(t, f[OBJECT], "object", &flag), "field 'object': expected a bool, found an object");
@@ -326,7 +326,7 @@ static void a_message_names_the_inner_place(void **state)
 
     (void)state;
     assert_int_equal(tl__tape_parse("{\"rows\":[0,1,2]}", 16, "v.json", &spec, &err), TL_EPARSE);
-    assert_string_equal(err.msg, "v.json: rows[2].args[2]: expected a whole number from 0 to 1, found 2");
+    assert_string_equal(err.msg, "v.json: rows[2].args[2]: expected an integer from 0 to 1, found 2");
     assert_int_equal(err.offset, 2);
 }
 

@@ -130,8 +130,8 @@ static void what_is_wrong_is_named(void **state)
 {
     static const char text[] = "{\"level\": 2, \"orchestrator_name\": \"o\", \"callable_id_to_name\": {\"7\": \"k\"}}";
     static const struct json_edit edits[] = {
-        {"\"level\": 2", "\"level\": \"two\"",
-         ": field 'level': expected a whole number from 0 to 4294967295, found two", -1},
+        {"\"level\": 2", "\"level\": \"two\"", ": field 'level': expected an integer from 0 to 4294967295, found two",
+         -1},
         {"\"o\"", "3", ": field 'orchestrator_name': expected a string, found a number", -1},
         {"\"callable_id_to_name\"", "\"names\"", ": field 'callable_id_to_name': missing", -1},
         {"{\"7\": \"k\"}", "[]", ": field 'callable_id_to_name': expected an object, found an array", -1},

@@ -82,7 +82,7 @@ static void rows_of_several_runs_are_told_apart(void **state)
     assert_true(pmu.first_epoch == 0 && pmu.last_epoch == 0);
     tl__pmu_fini(&pmu);
     refuses("run_epoch,run_epoch," HEAD, 1, "column 'run_epoch' stands twice");
-    refuses("run_epoch," HEAD "4294967296,0,0,0x0,0,0,10,1,1,2\n", 2, "column 'run_epoch': expected a whole number");
+    refuses("run_epoch," HEAD "4294967296,0,0,0x0,0,0,10,1,1,2\n", 2, "column 'run_epoch': expected an integer");
 }
 
 static void files_of_others(void **state)
@@ -141,9 +141,9 @@ static void a_spreadsheet_saved_it_again(void **state)
     }
     /* What was rounded is not a count. */
     refuses("thread_id;core_id;task_id;func_id;core_type;pmu_total_cycles;a;event_type\n0;0;1;0;0;5,5;6;2\n", 2,
-            "column 'pmu_total_cycles': expected a whole number, found '5,5'");
+            "column 'pmu_total_cycles': expected an integer, found '5,5'");
     refuses("thread_id;core_id;task_id;func_id;core_type;pmu_total_cycles;a;event_type\n0;0;1;0;0;1,2E+10;6;2\n", 2,
-            "column 'pmu_total_cycles': expected a whole number, found '1,2E+10'");
+            "column 'pmu_total_cycles': expected an integer, found '1,2E+10'");
 }
 
 static void what_is_wrong_is_named(void **state)
@@ -156,9 +156,8 @@ static void what_is_wrong_is_named(void **state)
     refuses(HEAD "0,0,0x1,0,0,5,6,7,2\n0,0,0x1,0,0,5\n", 3,
             "cut: 6 of 9 fields, the first that is missing is column 'a'");
     refuses(HEAD "0,0,0x1,0,0,5,6,7,2,9\n", 2, "10 fields, and the header has 9");
-    refuses(HEAD "0,0,0x1,0,0,5,6,7,2\n0,0,0x1,0,0,5,6,7x,2\n", 3, "column 'b': expected a whole number, found '7x'");
-    refuses(HEAD "0,0,0x1,0,0,5,6,7,2\n0,0,0x1,0,0,5,6,7,\n", 3,
-            "column 'event_type': expected a whole number, found ''");
+    refuses(HEAD "0,0,0x1,0,0,5,6,7,2\n0,0,0x1,0,0,5,6,7x,2\n", 3, "column 'b': expected an integer, found '7x'");
+    refuses(HEAD "0,0,0x1,0,0,5,6,7,2\n0,0,0x1,0,0,5,6,7,\n", 3, "column 'event_type': expected an integer, found ''");
     refuses(HEAD "0,0,0xg,0,0,5,6,7,2\n", 2, "column 'task_id': expected 0x and hexadecimal digits, found '0xg'");
     refuses(HEAD "0,0,0x11111111111111111,0,0,5,6,7,2\n", 2, "column 'task_id'");
     refuses(HEAD "0,0,1,2147483648,0,5,6,7,2\n", 2, "column 'func_id'");
@@ -167,7 +166,7 @@ static void what_is_wrong_is_named(void **state)
     refuses(HEAD "0,4294967296,1,0,0,5,6,7,2\n", 2, "column 'core_id'");
     refuses(HEAD "0,0,1,0,0,18446744073709551616,6,7,2\n", 2, "column 'pmu_total_cycles'");
     refuses(HEAD "0,0,1,0,0,5,6,7,256\n", 2, "column 'event_type'");
-    refuses(HEAD "\x1b[31m,0,1,0,0,5,6,7,2\n", 2, "column 'thread_id': expected a whole number, found ''...");
+    refuses(HEAD "\x1b[31m,0,1,0,0,5,6,7,2\n", 2, "column 'thread_id': expected an integer, found ''...");
 }
 
 static void too_many_columns(void **state)

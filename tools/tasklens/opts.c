@@ -120,10 +120,10 @@ static int set_number(const struct tl_opts *opts, const struct tl_opt *o, const 
     }
     code = tl__opts_number(value, &v);
     if (code == TL_OPTS_NO_NUMBER && o->max == INT64_MAX)
-        return tl__cmd_fail(opts->command, "--%s takes a whole number of at least %" PRId64 ", not \"%s\"", o->name,
-                            o->min, value);
+        return tl__cmd_fail(opts->command, "--%s takes an integer of at least %" PRId64 ", not \"%s\"", o->name, o->min,
+                            value);
     if (code == TL_OPTS_NO_NUMBER)
-        return tl__cmd_fail(opts->command, "--%s takes a whole number, %" PRId64 " to %" PRId64 ", not \"%s\"", o->name,
+        return tl__cmd_fail(opts->command, "--%s takes an integer, %" PRId64 " to %" PRId64 ", not \"%s\"", o->name,
                             o->min, o->max, value);
     if (code == TL_OPTS_TOO_LARGE || v < o->min || v > o->max) {
         if (o->max == INT64_MAX && code == 0)

@@ -12,7 +12,7 @@
 
 enum tl_opt_kind {
     TL_OPT_FLAG,   /* no value; *(bool *)target = true */
-    TL_OPT_NUMBER, /* a whole number in min..max; *(int64_t *)target */
+    TL_OPT_NUMBER, /* an integer in min..max; *(int64_t *)target */
     TL_OPT_LEVEL,  /* the same, optional: without a number it is `bare`. The next word is taken if it is all digits */
     TL_OPT_TEXT,   /* *(const char **)target */
     TL_OPT_CHOICE, /* one of `choices`; *(int *)target = its position */
@@ -60,7 +60,7 @@ struct tl_opts_visitor {
 };
 void tl__opts_set_visitor(const struct tl_opts_visitor *visitor);
 
-/* A whole number, decimal or 0x hexadecimal, all of `text`. 0; TL_OPTS_NO_NUMBER; or TL_OPTS_TOO_LARGE, a number that
+/* An integer, decimal or 0x hexadecimal, all of `text`. 0; TL_OPTS_NO_NUMBER; or TL_OPTS_TOO_LARGE, a number that
  * 64 bits do not hold. */
 enum { TL_OPTS_NO_NUMBER = -1, TL_OPTS_TOO_LARGE = -2 };
 int tl__opts_number(const char *text, int64_t *ret_value);
