@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the check-* scripts share: the list of files, source without comments, and the report."""
 
+import json
 import os
 import re
 import subprocess
@@ -53,6 +54,21 @@ def comments_by_line(text):
         for i, line in enumerate(match.group(0).split("\n")):
             found[first + i] = found.get(first + i, "") + line
     return found
+
+
+def functions(root, paths):
+    """(path, name, first line, last line) of every function."""
+    if not paths:
+        return []
+    run = subprocess.run(["ctags", "--output-format=json", "--fields=+ne", "--kinds-C=f", "--kinds-C++=f",
+                          "--languages=C,C++", "-f", "-", "-L", "-"], input="\n".join(paths), cwd=root,
+                         capture_output=True, text=True, check=True)
+    found = []
+    for line in run.stdout.splitlines():
+        tag = json.loads(line)
+        if tag.get("_type") == "tag" and "end" in tag:
+            found.append((tag["path"], tag["name"], tag["line"], tag["end"]))
+    return sorted(found, key=lambda f: (f[0], f[2]))
 
 
 def report(name, problems, summary):
