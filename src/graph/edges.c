@@ -12,6 +12,8 @@
 static int add_edge(struct tl_graph *g, uint64_t pred, int32_t arg, enum tl_edge_source source, unsigned flags,
                     const struct tl_region *producer)
 {
+    assert(tl__task_ring(pred) < g->opts.rings);                            /* GI2 */
+    assert(tl__task_local(pred) < g->rings[tl__task_ring(pred)].task_head); /* GI2: an edge leads to an earlier task */
     return tl_vec_push(
         &g->edges,
         ((struct tl_edge){
@@ -24,9 +26,12 @@ static int add_pred(struct tl_graph *g, uint64_t id, unsigned flags)
     struct tl_ring *ring = &g->rings[tl__task_ring(id)];
     struct tl_slot *slot = tl__slot(ring, tl__task_local(id));
 
+    assert(tl__task_is_live(g, id)); /* GI2 */
+    assert((flags & ~(TL_EDGE_WAIT | TL_EDGE_RETAIN)) == 0 && flags != 0);
     if (tl__task_local(id) < ring->complete && !(flags & TL_EDGE_RETAIN))
         return 0;
     if (slot->seen_by == g->plan_serial) {
+        assert(slot->seen_at < g->preds.count && g->preds.items[slot->seen_at].id == id); /* GI3 */
         g->preds.items[slot->seen_at].flags |= flags;
         return 0;
     }
@@ -84,6 +89,8 @@ static int on_hit(void *ctx, const struct tl_map_hit *hit)
     const struct tl_map_entry *e = &g->map.entries[hit->entry];
     int code;
 
+    assert(e->buffer != TL_MAP_NONE);     /* GI8: a search finds what stands in its buffer's list */
+    assert(tl__task_is_live(g, e->task)); /* GI8: a task's entries go when it retires */
     code = add_edge(g, e->task, f->arg, TL_EDGE_TENSORMAP, TL_EDGE_WAIT | (hit->covered ? TL_EDGE_COVERED : 0),
                     &e->region);
     if (code == 0)
@@ -101,6 +108,8 @@ static int tensor_edges(struct tl_graph *g, const struct tl_tensor_arg *arg, uin
     uint32_t buffer;
     int code = 0;
 
+    assert(arg->direction != TL_OUT && arg->direction != TL_NO_DEP); /* neither takes part in dependencies */
+    assert(!facts->tracked || !facts->view.extent.empty);            /* GI9 */
     if (arg->tensor.owner != TL_NO_TASK) {
         unsigned flags = manual ? TL_EDGE_RETAIN : TL_EDGE_WAIT | TL_EDGE_RETAIN;
 

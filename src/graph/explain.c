@@ -18,6 +18,8 @@ static uint64_t size_to_set(const struct tl_graph *g, const struct tl_lack *lack
 {
     uint64_t wanted = lack->used + lack->need, size = lack->resource == TL_RESOURCE_HEAP ? TL_GRAPH_ALIGN : 2;
 
+    assert(lack->used <= lack->size);             /* GI1 */
+    assert(lack->need > lack->size - lack->used); /* GI4: a lack is one */
     if (lack->least > lack->size && g->opts.recycle)
         return lack->least; /* it waits until the ring is empty */
     if (lack->resource == TL_RESOURCE_DEP_POOL)
@@ -33,6 +35,7 @@ static void explain_holder(const struct tl_graph *g, uint32_t ring, char *buf, s
     const struct tl_slot *slot = tl__slot(r, (uint32_t)r->task_tail);
     const struct tl_scope_info *scope;
 
+    tl__ring_assert(r);
     if (r->task_tail == r->task_head) {
         (void)snprintf(buf, n, "it is empty");
         return;
@@ -43,6 +46,7 @@ static void explain_holder(const struct tl_graph *g, uint32_t ring, char *buf, s
         return;
     }
     scope = &g->frames.items[slot->frame].info;
+    assert(scope->ring == ring); /* GI5: a scope's tasks are in its ring */
     if (slot->frame == 0)
         (void)snprintf(buf, n,
                        "the oldest task in it, r%ut%llu, stands outside any scope and is held to the end of "
@@ -76,6 +80,8 @@ void tl__graph_explain_full(const struct tl_graph *g, const struct tl_lack *lack
 {
     char holder[400];
 
+    assert(lack->resource <= TL_RESOURCE_DEP_POOL && lack->ring < g->opts.rings);
+    assert(lack->least <= lack->need); /* GI4 */
     if (lack->least > lack->size) {
         explain_alone(g, lack, buf, n);
         return;

@@ -57,6 +57,7 @@ int tl__graph_create(const struct tl_graph_opts *opts, struct tl_graph **ret_gra
     tl__tags_init(&g->tags);
     for (uint32_t r = 0; r < opts->rings; r++)
         slots += opts->task_window[r];
+    assert(slots <= UINT32_MAX / TL_MAX_TENSORS); /* GI8: the tensormap counts its entries in 32 bits */
     code = tl__map_init(&g->map, slots * TL_MAX_TENSORS);
     if (code == 0)
         code = tl__scopes_init(g);
@@ -87,6 +88,7 @@ bool tl__graph_anew(struct tl_graph *g, const struct tl_graph_opts *opts)
         ring_begin(&g->rings[r], opts, r, g->rings[r].slots);
     tl__tags_fini(&g->tags);
     tl__tags_init(&g->tags);
+    assert(g->map.n_entries == 0 && g->map.count[TL_MAP_WRITER] + g->map.count[TL_MAP_READER] == 0); /* GI8 */
     g->frames.count = g->ranges.count = g->edges.count = g->preds.count = g->replaced.count = 0;
     g->frame_serial = 0;
     return tl__scopes_init(g) == 0;
@@ -113,11 +115,14 @@ void tl__graph_retired(struct tl_graph *g, uint32_t ring, uint32_t new_tail)
 {
     struct tl_ring *r = &g->rings[ring];
 
+    assert(ring < g->opts.rings);
     if (!g->opts.recycle || new_tail > r->task_head)
         return;
     for (; r->task_tail < new_tail; r->task_tail++) {
         struct tl_slot *slot = tl__slot(r, (uint32_t)r->task_tail);
 
+        assert(slot->heap_end <= r->heap_head && slot->dep_end <= r->dep_head); /* GI6 */
+        assert(!tl__scope_is_open(g, slot) || slot->frame == 0);                /* GI6: its scope has released it */
         tl__map_drop_chain(&g->map, &slot->entries);
         /* An empty heap may have gone on at its start meanwhile, past the end that this task remembers. */
         if (slot->heap_end > r->heap_tail)
@@ -125,6 +130,7 @@ void tl__graph_retired(struct tl_graph *g, uint32_t ring, uint32_t new_tail)
         if (slot->dep_end > r->dep_tail) /* they may have been given back before */
             r->dep_tail = slot->dep_end;
     }
+    tl__ring_assert(r);
 }
 
 bool tl__graph_all_complete(struct tl_graph *g)
@@ -134,6 +140,7 @@ bool tl__graph_all_complete(struct tl_graph *g)
     for (uint32_t i = 0; i < g->opts.rings && g->opts.recycle; i++) {
         struct tl_ring *r = &g->rings[i];
 
+        tl__ring_assert(r);
         any |= r->complete != r->task_head || r->dep_tail != r->dep_head;
         r->complete = r->task_head;
         r->dep_tail = r->dep_head;
@@ -145,6 +152,8 @@ struct tl_ring_usage tl__graph_usage(const struct tl_graph *g, uint32_t ring)
 {
     const struct tl_ring *r = &g->rings[ring];
 
+    assert(ring < g->opts.rings);
+    tl__ring_assert(r);
     return (struct tl_ring_usage){
         .task_tail = r->task_tail,
         .task_head = r->task_head,

@@ -3,6 +3,8 @@
 #ifndef TL_GRAPH_IMPL_H
 #define TL_GRAPH_IMPL_H
 
+#include <assert.h>
+
 #include "base/error.h"
 #include "base/vec.h"
 #include "graph/graph.h"
@@ -79,12 +81,33 @@ struct tl_graph {
 
 static inline struct tl_frame *tl__frame_top(const struct tl_graph *g)
 {
+    assert(g->frames.count > 0); /* GI5: frame 0 is always there */
     return &g->frames.items[g->frames.count - 1];
 }
 
 static inline struct tl_slot *tl__slot(const struct tl_ring *ring, uint32_t local)
 {
+    assert((ring->window & (ring->window - 1)) == 0); /* GI1 */
     return &ring->slots[local & (ring->window - 1)];
+}
+
+/* GI1: the positions of one ring agree. */
+static inline void tl__ring_assert(const struct tl_ring *r)
+{
+    assert(r->task_tail <= r->task_head && r->task_head - r->task_tail <= r->window);
+    assert(r->heap_tail <= r->heap_head && r->heap_head - r->heap_tail <= r->heap_bytes);
+    assert(r->dep_tail <= r->dep_head && r->dep_head - r->dep_tail <= r->dep_pool);
+    assert(r->heap_bytes == 0 ? r->heap_phys == 0 : r->heap_phys == r->heap_head % r->heap_bytes);
+    assert(r->complete <= r->task_head);
+    (void)r;
+}
+
+/* GI2: a task that a plan may name as a predecessor: it was submitted, and has not retired. */
+static inline bool tl__task_is_live(const struct tl_graph *g, tl_task_id id)
+{
+    uint32_t ring = tl__task_ring(id), local = tl__task_local(id);
+
+    return ring < g->opts.rings && local >= g->rings[ring].task_tail && local < g->rings[ring].task_head;
 }
 
 /* frame 0 is there from the start; TL_ENOMEM. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/graph.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void write_tensors(const struct tl_plan *plan, struct tl_task_payload *dest)
@@ -19,6 +20,8 @@ static void write_tensors(const struct tl_plan *plan, struct tl_task_payload *de
             dest->tensor_ambiguous |= 1u << i;
         if (arg->direction != TL_OUT)
             continue;
+        assert(plan->out_buffer[i] != 0);                     /* GI7 */
+        assert(plan->out_bytes[i] == arg->out->buffer_bytes); /* GI7: the caller's tensor has the same memory */
         t->buffer = plan->out_buffer[i];
         t->buffer_bytes = plan->out_bytes[i];
         t->owner = plan->id;
@@ -47,6 +50,9 @@ void tl__plan_write_payload(const struct tl_plan *plan, struct tl_task_payload *
 {
     const struct tl_task_args *args = plan->args;
 
+    assert((uintptr_t)dest % _Alignof(struct tl_task_payload) == 0);
+    assert(plan->payload_bytes <= TL_PAYLOAD_MAX && plan->payload_bytes % 8 == 0);
+    assert(plan->payload_bytes == tl__payload_bytes(args ? args->n_tensors : 0, args ? args->n_scalars : 0));
     memset(dest, 0, sizeof(*dest));
     dest->id = plan->id;
     memcpy(dest->func, plan->subtasks.func, sizeof(dest->func));

@@ -16,6 +16,8 @@ static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resou
     struct tl_lack *lack = &plan->lack;
     char line[512];
 
+    assert(need > 0);
+    tl__ring_assert(r);
     *lack = (struct tl_lack){.resource = resource, .ring = ring, .need = need, .least = least};
     switch (resource) {
     case TL_RESOURCE_WINDOW:
@@ -60,6 +62,8 @@ static void carve_init(const struct tl_graph *g, const struct tl_ring *r, struct
         c->tail = c->head;
         c->phys = 0;
     }
+    assert(c->size == 0 || c->head % c->size == c->phys); /* GI1 */
+    assert(c->head - c->tail <= c->size);                 /* GI1 */
 }
 
 /* Returns the position of a buffer of `bytes` with elements of `dtype`. */
@@ -80,6 +84,8 @@ static uint64_t carve_next(struct carve *c, uint64_t bytes, unsigned dtype)
     }
     at = c->phys + lead;
     c->head += room;
+    assert(c->phys + room <= c->size); /* GI7: no buffer crosses the heap's end */
+    assert(lead + bytes <= room && (c->guard != 0 || at % TL_GRAPH_ALIGN == 0)); /* GI7 */
     c->phys = c->phys + room == c->size ? 0 : c->phys + room;
     return at;
 }
@@ -131,6 +137,9 @@ static void commit_slot(struct tl_graph *g, struct tl_plan *plan, const struct c
     struct tl_slot *slot = &r->slots[plan->slot];
     const struct tl_frame *frame = tl__frame_top(g);
 
+    assert(frame->info.ring == plan->ring &&
+           plan->id == ((uint64_t)plan->ring << 32 | (uint32_t)r->task_head));                      /* GI5 */
+    assert(r->task_head - r->task_tail < r->window && slot == tl__slot(r, (uint32_t)r->task_head)); /* GI1 */
     if (c->sum > 0) {
         r->heap_tail = c->tail;
         r->heap_head = c->head;
@@ -145,6 +154,8 @@ static void commit_slot(struct tl_graph *g, struct tl_plan *plan, const struct c
     slot->entries = TL_MAP_NONE;
     slot->frame = (uint32_t)g->frames.count - 1;
     slot->frame_serial = frame->serial;
+    tl__ring_assert(r);
+    assert(tl__scope_is_open(g, slot)); /* GI6 */
 }
 
 static void give_memory(struct tl_tensor *t, uint64_t buffer, uint64_t bytes, uint64_t owner)
@@ -167,13 +178,16 @@ static void commit_tensors(struct tl_graph *g, const struct tl_task_args *args, 
         if (arg->direction == TL_OUT) {
             plan->out_buffer[i] = r->heap + f->out_at;
             plan->out_bytes[i] = f->view.extent.hi;
+            assert(f->out_at + f->view.extent.hi <= r->heap_bytes); /* GI7 */
             give_memory(arg->out, plan->out_buffer[i], f->view.extent.hi, plan->id);
         } else if (f->tracked) {
+            assert(arg->direction != TL_NO_DEP && !f->view.extent.empty); /* GI9 */
             tl__map_add(&g->map, arg->tensor.buffer, arg->tensor.owner,
                         arg->direction == TL_IN ? TL_MAP_READER : TL_MAP_WRITER, &f->view, plan->id,
                         &r->slots[plan->slot].entries);
         }
         if (f->tag != 0) {
+            assert(f->tag <= g->tags.tags.count);
             g->tags.tags.items[f->tag - 1].consumed = true;
             plan->tagged_mask |= 1u << i;
         }
@@ -194,6 +208,7 @@ int tl__graph_plan(struct tl_graph *g, const struct tl_task_args *args, const st
     if (code < 0)
         return code;
     r = &g->rings[plan->ring];
+    assert(args->n_tensors <= TL_MAX_TENSORS && args->n_scalars <= TL_MAX_SCALARS); /* as validated */
     carve_init(g, r, &carve);
     for (uint32_t i = 0; i < args->n_tensors; i++)
         if (args->tensors[i].direction == TL_OUT)
@@ -218,6 +233,7 @@ int tl__graph_plan(struct tl_graph *g, const struct tl_task_args *args, const st
     plan->payload_bytes = tl__payload_bytes(args->n_tensors, args->n_scalars);
     commit_slot(g, plan, &carve);
     commit_tensors(g, args, plan);
+    assert(plan->n_preds <= plan->n_edges); /* GI3: each predecessor stands in an edge */
     return 0;
 }
 
@@ -256,6 +272,7 @@ int tl__graph_plan_alloc(struct tl_graph *g, struct tl_tensor *const *tensors, u
     plan->preds = NULL;
     plan->edges = NULL;
     plan->payload_bytes = tl__payload_bytes(0, 0);
+    assert(again.head == carve.head && again.phys == carve.phys); /* GI7: both turns give the same places */
     commit_slot(g, plan, &carve);
     return 0;
 }

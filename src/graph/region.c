@@ -63,6 +63,7 @@ bool tl__region_measure(const struct tl_tensor *t, struct tl_extent *ret_extent)
         ret_extent->lo = t->start_offset * bits / 8;
         ret_extent->hi = ((last + 1) * bits + 7) / 8;
     }
+    assert(ret_extent->lo < ret_extent->hi || last >= MAX_BYTES / 8); /* GI9: a view with elements has bytes */
     return last < MAX_BYTES / 8 && ret_extent->hi <= MAX_BYTES;
 }
 
@@ -91,6 +92,8 @@ static void box_add(struct box *b, uint64_t stride, uint64_t count)
 {
     uint32_t i = b->n;
 
+    assert(i < BOX_DIMS);            /* GI10 */
+    assert(stride > 0 && count > 0); /* GI10 */
     for (; i > 0 && b->dim[i - 1].stride < stride; i--)
         b->dim[i] = b->dim[i - 1];
     b->dim[i].stride = stride;
@@ -113,9 +116,11 @@ static void box_join(struct box *b)
             b->dim[out] = b->dim[i];
         }
     }
+    assert(b->dim[n - 1].stride == 1); /* GI10 */
     if (out > 0)
         memmove(&b->dim[0], &b->dim[out], (n - out) * sizeof(b->dim[0]));
     b->n = n - out;
+    assert(b->n >= 1 && b->n <= n);
 }
 
 /* False where bytes cannot say it: 4-bit elements an odd number of elements apart. */
@@ -123,6 +128,7 @@ static bool box_of(const struct tl_region *r, const struct tl_extent *e, struct 
 {
     uint64_t bits, unit, nibbles = 0; /* from the first to the last of one run */
 
+    assert(!e->empty && e->lo < e->hi); /* GI9 */
     b->n = 0;
     b->start = e->lo;
     if (e->dense) {
@@ -160,6 +166,7 @@ static uint32_t merge_terms(const struct box *a, const struct box *b, struct ter
 {
     uint32_t n = 0, i = 0, j = 0;
 
+    assert(a->dim[a->n - 1].stride == 1 && b->dim[b->n - 1].stride == 1); /* GI10 */
     while (i < a->n || j < b->n) {
         uint64_t sa = i < a->n ? a->dim[i].stride : 0, sb = j < b->n ? b->dim[j].stride : 0;
         struct term *t = &terms[n++];
@@ -171,6 +178,8 @@ static uint32_t merge_terms(const struct box *a, const struct box *b, struct ter
     for (uint32_t k = n; k-- > 0;) {
         terms[k].reach_lo = terms[k].lo * terms[k].stride + (k + 1 < n ? terms[k + 1].reach_lo : 0);
         terms[k].reach_hi = terms[k].hi * terms[k].stride + (k + 1 < n ? terms[k + 1].reach_hi : 0);
+        assert(terms[k].reach_lo <= 0 && terms[k].reach_hi >= 0);    /* GI10: both may stay where they begin */
+        assert(k + 1 == n || terms[k].stride > terms[k + 1].stride); /* GI10 */
     }
     return n;
 }
@@ -184,6 +193,8 @@ static enum tl_overlap search(const struct term *t, uint32_t n, int64_t rest, ui
 {
     int64_t first, last;
 
+    assert(n > 0 && t->lo <= 0 && t->hi >= 0); /* GI10 */
+    assert(n > 1 || t->stride == 1);           /* GI10: the finest steps by one byte */
     if (rest < t->reach_lo || rest > t->reach_hi)
         return TL_OVERLAP_NONE;
     if (n == 1) /* stride 1: everything within reach is reached */
@@ -218,17 +229,19 @@ enum tl_overlap tl__region_overlap(const struct tl_region *a, const struct tl_ex
     if (!box_of(a, ea, &box_a) || !box_of(b, eb, &box_b))
         return TL_OVERLAP_MAYBE;
     n = merge_terms(&box_a, &box_b, terms);
-    assert(n > 0); /* the least box has the dim of stride 1 */
+    assert(n > 0 && n <= 2 * BOX_DIMS); /* GI10: the smallest box has the dim of stride 1 */
     return search(terms, n, (int64_t)eb->lo - (int64_t)ea->lo, &steps);
 }
 
 /* Writes `value` as sum m_d * stride_d with m_d >= 0, coarse dims first, and adds times * m_d to at[d]. */
 static void decompose(const struct box *b, uint64_t value, uint64_t times, uint64_t *at)
 {
+    assert(b->dim[b->n - 1].stride == 1); /* GI10: so nothing of `value` is left */
     for (uint32_t d = 0; d < b->n; d++) {
         at[d] += value / b->dim[d].stride * times;
         value %= b->dim[d].stride;
     }
+    assert(value == 0);
 }
 
 bool tl__region_covers(const struct tl_region *outer, const struct tl_extent *eo, const struct tl_region *inner,
@@ -248,6 +261,7 @@ bool tl__region_covers(const struct tl_region *outer, const struct tl_extent *eo
     if (!box_of(outer, eo, &o) || !box_of(inner, ei, &i))
         return false;
     /* The coordinates in `outer` of the inner box's far corner. All of its points lie between 0 and that. */
+    assert(i.start >= o.start); /* GI9: as their extents */
     decompose(&o, i.start - o.start, 1, at);
     for (uint32_t d = 0; d < i.n; d++)
         decompose(&o, i.dim[d].stride, i.dim[d].count - 1, at);
@@ -263,6 +277,7 @@ uint64_t tl__region_pitch(const struct tl_region *r, const struct tl_extent *e)
 
     if (e->dense || !box_of(r, e, &b) || b.n < 2)
         return 0;
+    assert(b.dim[b.n - 2].stride > 1); /* GI10 */
     return b.dim[b.n - 2].stride;
 }
 
@@ -287,6 +302,7 @@ void tl__region_rect(const struct tl_region *r, const struct tl_extent *e, uint6
 {
     uint64_t width;
 
+    assert(!e->empty && e->lo < e->hi); /* GI9 */
     if (pitch == 0) {
         *ret_rect = (struct tl_rect){.row = 0, .row_end = 1, .col = e->lo, .col_end = e->hi};
         return;
@@ -297,4 +313,5 @@ void tl__region_rect(const struct tl_region *r, const struct tl_extent *e, uint6
         return;
     ret_rect->col = e->lo % pitch;
     ret_rect->col_end = ret_rect->col + width;
+    assert(ret_rect->row < ret_rect->row_end && ret_rect->col_end <= pitch); /* GI11 */
 }

@@ -25,6 +25,8 @@ static void push_segment(struct tl_graph *g, struct tl_frame *f)
 {
     uint32_t head = (uint32_t)g->rings[f->info.ring].task_head;
 
+    assert(f->first <= head);                     /* GI5 */
+    assert(g->ranges.count < g->ranges.capacity); /* GI5: reserved when the scope began */
     if (head == f->first)
         return;
     g->ranges.items[g->ranges.count++] = (struct tl_range){.ring = f->info.ring, .first = f->first, .end = head};
@@ -40,6 +42,7 @@ int tl__graph_scope_begin(struct tl_graph *g, enum tl_scope_kind kind, const cha
     /* Room for the segment that may end here, and for one more, so that ending a scope cannot fail. */
     if (tl_vec_reserve(&g->frames, g->frames.count + 1) < 0 || tl_vec_reserve(&g->ranges, g->ranges.count + 2) < 0)
         return TL_ENOMEM;
+    assert(tl__frame_top(g)->info.ring <= ring); /* GI5: a deeper scope has the same ring or a later one */
     if (tl__frame_top(g)->info.ring == ring)
         push_segment(g, tl__frame_top(g));
     f = &g->frames.items[g->frames.count++];
@@ -48,12 +51,32 @@ int tl__graph_scope_begin(struct tl_graph *g, enum tl_scope_kind kind, const cha
         .serial = ++g->frame_serial,
         .first = (uint32_t)g->rings[ring].task_head,
     };
+    assert(tl__graph_depth(g) == depth + 1);
     return (int)depth;
 }
 
+#ifndef NDEBUG
+/* GI5: what a scope held are ranges of its ring, none of them empty, one behind the other. */
+static bool ranges_are_sound(const struct tl_graph *g, const struct tl_frame *f)
+{
+    const struct tl_range *ranges = g->ranges.items + g->ranges.count - f->n_ranges;
+    uint32_t end = 0;
+
+    for (uint32_t i = 0; i < f->n_ranges; i++) {
+        if (ranges[i].ring != f->info.ring || ranges[i].first < end || ranges[i].first >= ranges[i].end)
+            return false;
+        end = ranges[i].end;
+    }
+    return end <= g->rings[f->info.ring].task_head;
+}
+#endif
+
 static int take_ranges(struct tl_graph *g, struct tl_frame *f, const struct tl_range **ret_ranges)
 {
+    assert(f == tl__frame_top(g)); /* GI5: scopes end from the innermost outwards */
     push_segment(g, f);
+    assert(f->n_ranges <= g->ranges.count); /* GI5: its segments stand on top */
+    assert(ranges_are_sound(g, f));
     g->ranges.count -= f->n_ranges;
     *ret_ranges = g->ranges.items + g->ranges.count;
     return (int)f->n_ranges;
@@ -68,6 +91,7 @@ int tl__graph_scope_end(struct tl_graph *g, const struct tl_range **ret_ranges)
         return TL_EGRAPH;
     count = take_ranges(g, f, ret_ranges);
     g->frames.count--;
+    assert(outer->info.depth < f->info.depth || g->frames.count == 1); /* GI5 */
     if (outer->info.ring == f->info.ring)
         outer->first = (uint32_t)g->rings[outer->info.ring].task_head;
     return count;
@@ -96,6 +120,8 @@ uint32_t tl__graph_depth(const struct tl_graph *g)
 
 const struct tl_scope_info *tl__graph_scope_at(const struct tl_graph *g, uint32_t depth)
 {
+    assert(depth + 1 < g->frames.count);                    /* GI5: frame 0 stands for "outside any scope" */
+    assert(g->frames.items[depth + 1].info.depth == depth); /* GI5 */
     return &g->frames.items[depth + 1].info;
 }
 

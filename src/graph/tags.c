@@ -34,6 +34,7 @@ uint32_t tl__tag_find(const struct tl_tags *tags, const struct tl_tensor *t)
     const struct tl_tag_entry *entries = tags->entries.items;
     struct tl_region region;
 
+    assert(tags->tags.count == tags->entries.count); /* GI12 */
     if (tags->tags.count == 0)
         return 0;
     tl__region_of(t, &region);
@@ -71,6 +72,8 @@ int tl__graph_tag(struct tl_graph *g, struct tl_tensor *t, const char *name, con
     g->tags.tags.items[g->tags.tags.count++] =
         (struct tl_tag){.name = name, .file = tl__source_name(file), .line = line};
     t->tag = (uint32_t)g->tags.tags.count;
+    assert(g->tags.tags.count == g->tags.entries.count); /* GI12 */
+    assert(tl__tag_find(&g->tags, t) == t->tag);         /* GI12: the newest tag of this value */
     return 0;
 }
 

@@ -7,6 +7,7 @@
  * argument (TL_ENOENT), it says whether a tensor or a scalar was named. TL_EPOISONED: a program tensor that the run was
  * not given.
  */
+#include <assert.h>
 #include <string.h>
 
 #include <tasklens/error.h>
@@ -17,6 +18,7 @@
  * do not count at every dump level. */
 static void keep_error(struct tl_task_args *args, int code, int32_t index)
 {
+    assert(code < 0);
     if (args->error == 0 || (args->error == TL_ENOENT && code != TL_ENOENT)) {
         args->error = code;
         args->error_index = index;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/tensormap.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/env.h"
@@ -27,6 +28,7 @@ static uint32_t cell_bucket(const struct tl_map *m, uint32_t buffer, unsigned ki
 
     key ^= row * UINT64_C(0xBF58476D1CE4E5B9);
     key ^= key >> 29;
+    assert(m->n_cell_buckets != 0);
     return fold(key, m->n_cell_buckets);
 }
 
@@ -81,6 +83,7 @@ static void chain_buffer(struct tl_map *m, uint32_t index)
     struct tl_map_buffer *b = &m->buffers[index];
     uint32_t *bucket = &m->buffer_buckets[buffer_bucket(m, b->addr, b->owner)];
 
+    assert(*bucket != index); /* GI8 */
     b->next = *bucket;
     *bucket = index;
 }
@@ -90,6 +93,7 @@ static void chain_cell(struct tl_map *m, uint32_t index)
     struct tl_map_entry *e = &m->entries[index];
     uint32_t *bucket = &m->cell_buckets[cell_bucket(m, e->buffer, e->kind, e->size_class, e->row, e->col)];
 
+    assert(e->buffer != TL_MAP_NONE && *bucket != index); /* GI8: an entry stands in one cell */
     e->in_cell = true;
     e->cell_prev = TL_MAP_NONE;
     e->cell_next = *bucket;
@@ -106,6 +110,7 @@ static int grow_buckets(uint32_t **buckets, uint32_t *n_buckets, uint32_t n)
 
     while (more < n)
         more *= 2;
+    assert((more & (more - 1)) == 0); /* a place is a hash and a mask */
     bigger = tl__alloc(more, sizeof(**buckets));
     if (bigger == NULL)
         return TL_ENOMEM;
@@ -168,6 +173,8 @@ static int try_entry(const struct tl_map *m, uint32_t index, const struct query 
     const struct tl_extent *x = &q->view->extent;
     struct tl_map_hit hit = {.entry = index};
 
+    assert(e->lo < e->hi && x->lo < x->hi); /* GI9 */
+    assert(e->buffer != TL_MAP_NONE);       /* GI8 */
     if (e->lo >= x->hi || x->lo >= e->hi)
         return 0;
     if (x->dense && e->dense) {
@@ -201,12 +208,14 @@ static struct cells cells_of(const struct tl_rect *x, const struct tl_map_class 
     unsigned a = class->size >> 8, b = class->size & 0xff;
     struct cells c;
 
+    assert(x->row < x->row_end && x->col < x->col_end); /* GI11 */
     c.row = x->row >> a;
     c.col = x->col >> b;
     c.row -= class->row_crosses && c.row > 0;
     c.col -= class->col_crosses && c.col > 0;
     c.row_end = ((x->row_end - 1) >> a) + 1;
     c.col_end = ((x->col_end - 1) >> b) + 1;
+    assert(c.row < c.row_end && c.col < c.col_end); /* GI11: a query has at least one cell of each size */
     return c;
 }
 
@@ -260,6 +269,7 @@ static bool only_cell(const struct tl_map_index *index, const struct tl_rect *re
     const struct tl_map_class *class = &index->classes[0];
     unsigned a = class->size >> 8, b = class->size & 0xff;
 
+    assert(index->n_classes > 0 || index->has_wide); /* GI11: a list with cells has entries in them */
     if (index->n_classes != 1 || index->has_wide || class->row_crosses || class->col_crosses)
         return false;
     *ret_row = rect->row >> a;
@@ -285,9 +295,32 @@ static __attribute__((noinline)) int search_many(const struct tl_map *m, uint32_
     return found;
 }
 
+#ifndef NDEBUG
+#define CHECKED_ENTRIES 16u /* of a list: a longer one would make each submit of an assertion build a walk */
+
+/* GI8: the first entries of a list name their list, and one another, and have bytes. */
+static bool list_is_sound(const struct tl_map *m, uint32_t buffer, unsigned kind)
+{
+    const struct tl_map_list *list = &m->buffers[buffer].lists[kind];
+    uint32_t prev = TL_MAP_NONE, seen = 0, i = list->head;
+
+    for (; i != TL_MAP_NONE && seen < CHECKED_ENTRIES; i = m->entries[i].next, seen++) {
+        const struct tl_map_entry *e = &m->entries[i];
+
+        if (e->buffer != buffer || e->kind != kind || e->prev != prev || e->lo >= e->hi)
+            return false;
+        if (e->in_cell != (list->index != TL_MAP_NONE))
+            return false;
+        prev = i;
+    }
+    return i != TL_MAP_NONE ? seen < list->count : seen == list->count && list->tail == prev;
+}
+#endif
+
 /* One argument meets lists of mostly one pitch: writers, readers, and the one that it is added to. */
 static void set_rect(struct tl_map_view *view, uint64_t pitch)
 {
+    assert(!view->extent.empty); /* GI9 */
     if (view->rect.row_end != 0 && view->pitch == pitch)
         return;
     tl__region_rect(&view->region, &view->extent, pitch, &view->rect);
@@ -302,6 +335,8 @@ int tl__map_search(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kin
     const struct tl_map_index *index;
     uint64_t row, col;
 
+    assert(buffer < m->buffers_used);       /* GI8 */
+    assert(list_is_sound(m, buffer, kind)); /* GI8 */
     if (list->index == TL_MAP_NONE)
         return search_list(m, list, &q);
     index = &m->indexes.items[list->index];
@@ -323,6 +358,7 @@ static uint32_t buffer_get(struct tl_map *m, uint64_t addr, uint64_t owner)
     else
         i = m->buffers_used++;
     m->n_buffers++;
+    assert(i < m->room && m->n_buffers <= m->buffers_used); /* GI8: no more buffers than entries */
     m->buffers[i] = (struct tl_map_buffer){.addr = addr, .owner = owner};
     for (unsigned kind = 0; kind < 2; kind++)
         m->buffers[i].lists[kind] = (struct tl_map_list){TL_MAP_NONE, TL_MAP_NONE, 0, TL_MAP_NONE};
@@ -335,8 +371,11 @@ static void buffer_put(struct tl_map *m, uint32_t index)
     struct tl_map_buffer *b = &m->buffers[index];
     uint32_t *link = &m->buffer_buckets[buffer_bucket(m, b->addr, b->owner)];
 
-    while (*link != index)
+    assert(b->lists[0].count + b->lists[1].count == 0); /* GI8: nothing names it */
+    while (*link != index) {
+        assert(*link != TL_MAP_NONE); /* GI8: a buffer in use stands in its bucket */
         link = &m->buffers[*link].next;
+    }
     *link = b->next;
     if (m->last_buffer == index)
         m->last_buffer = TL_MAP_NONE;
@@ -351,6 +390,7 @@ static struct tl_map_class *class_get(struct tl_map_index *index, unsigned size)
     for (uint32_t i = 0; i < index->n_classes; i++)
         if (index->classes[i].size == size)
             return &index->classes[i];
+    assert(size != WIDE && index->n_classes <= TL_MAP_CLASSES); /* GI11 */
     if (index->n_classes == TL_MAP_CLASSES)
         return NULL;
     index->classes[index->n_classes] = (struct tl_map_class){.size = (uint16_t)size};
@@ -359,6 +399,7 @@ static struct tl_map_class *class_get(struct tl_map_index *index, unsigned size)
 
 static void cell_unchain(struct tl_map *m, struct tl_map_entry *e)
 {
+    assert(e->in_cell && e->buffer != TL_MAP_NONE); /* GI8 */
     if (e->cell_prev != TL_MAP_NONE)
         m->entries[e->cell_prev].cell_next = e->cell_next;
     else
@@ -374,6 +415,7 @@ static void place(struct tl_map *m, struct tl_map_index *in, uint32_t entry, con
     unsigned a = log2_up(rect->row_end - rect->row), b = log2_up(rect->col_end - rect->col);
     struct tl_map_class *class;
 
+    assert(!e->in_cell && rect->row < rect->row_end && rect->col < rect->col_end); /* GI8, GI11 */
     class = class_get(in, a << 8 | b);
     if (class == NULL) {
         in->has_wide = true;
@@ -410,8 +452,10 @@ static uint32_t index_get(struct tl_map *m)
 
 static void index_put(struct tl_map *m, struct tl_map_list *list)
 {
+    assert(list->count == 0); /* GI8: the index goes with the last entry */
     if (list->index == TL_MAP_NONE)
         return;
+    assert(list->index < m->indexes.count);
     m->indexes.items[list->index].next = m->free_index;
     m->free_index = list->index;
     list->index = TL_MAP_NONE;
@@ -452,6 +496,8 @@ static void list_append(struct tl_map *m, uint32_t index, struct tl_map_view *vi
     struct tl_map_entry *e = &m->entries[index];
     struct tl_map_list *list = &m->buffers[e->buffer].lists[e->kind];
 
+    assert((list->head == TL_MAP_NONE) == (list->count == 0) &&
+           (list->tail == TL_MAP_NONE) == (list->count == 0)); /* GI8 */
     e->prev = list->tail;
     e->next = TL_MAP_NONE;
     if (list->tail != TL_MAP_NONE)
@@ -470,6 +516,7 @@ static void list_append(struct tl_map *m, uint32_t index, struct tl_map_view *vi
         set_rect(view, m->indexes.items[list->index].pitch);
         place(m, &m->indexes.items[list->index], index, &view->rect);
     }
+    assert(m->count[TL_MAP_WRITER] + m->count[TL_MAP_READER] <= m->n_entries); /* GI8: dead ones are in no list */
 }
 
 void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_kind kind, struct tl_map_view *view,
@@ -478,6 +525,8 @@ void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_ki
     uint32_t index = m->free_entry != TL_MAP_NONE ? m->free_entry : m->entries_used++;
     struct tl_map_entry *e = &m->entries[index];
 
+    assert(index < m->room && !view->extent.empty); /* GI8, GI9 */
+    assert(m->n_entries < m->n_cell_buckets);       /* reserved */
     if (m->free_entry != TL_MAP_NONE)
         m->free_entry = e->task_next;
     m->n_entries++;
@@ -504,6 +553,8 @@ void tl__map_unlink(struct tl_map *m, uint32_t entry)
         return;
     b = &m->buffers[e->buffer];
     list = &b->lists[e->kind];
+    assert(list->count > 0 && m->count[e->kind] > 0);   /* GI8 */
+    assert(e->in_cell == (list->index != TL_MAP_NONE)); /* GI8 */
     if (e->in_cell)
         cell_unchain(m, e);
     if (e->prev != TL_MAP_NONE)
@@ -530,6 +581,7 @@ void tl__map_drop_chain(struct tl_map *m, uint32_t *task_head)
     while (i != TL_MAP_NONE) {
         uint32_t next = m->entries[i].task_next;
 
+        assert(m->n_entries > 0 && next != i); /* GI8 */
         tl__map_unlink(m, i);
         m->entries[i].task_next = m->free_entry;
         m->free_entry = i;

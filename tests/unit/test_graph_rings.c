@@ -182,6 +182,7 @@ static void dep_pool(void **state)
     struct tl_task_args args = TL_TASK_ARGS_INIT;
     struct tl_graph *g;
     tl_task_id ids[20];
+    const struct tl_range *ranges;
     struct tl_lack lack;
     struct tl_plan p;
     char line[512];
@@ -214,7 +215,9 @@ static void dep_pool(void **state)
     tl_set_dependencies(&args, ids, 17);
     lack = must_wait(g, &args, TL_RESOURCE_DEP_POOL); /* they can retire before */
     assert_int_equal(lack.need, 17);
-    /* Predecessors that have retired need no entries. */
+    /* Predecessors that have retired, after their scope's end, need no entries. */
+    assert_int_equal(tl__graph_scope_end(g, &ranges), 1);
+    tl__graph_scope_begin(g, TL_SCOPE_AUTO, "a.c", 78);
     tl__graph_retired(g, 1, 20);
     tl_set_dependencies(&args, ids, 20);
     p = must_plan(g, &args);
