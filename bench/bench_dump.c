@@ -67,9 +67,9 @@ static const struct tl_program program = {.struct_size = sizeof(program),
                                           .api_version = TL_PROGRAM_API,
                                           .name = "bench_dump",
                                           .kernels = kernels,
-                                          .n_kernels = TL_COUNT(kernels),
+                                          .n_kernels = TL_ARRAY_COUNT(kernels),
                                           .params = params,
-                                          .n_params = TL_COUNT(params),
+                                          .n_params = TL_ARRAY_COUNT(params),
                                           .orchestrate = orchestrate};
 
 static void die(const char *what, const struct tl_error *err)

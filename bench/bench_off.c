@@ -48,7 +48,7 @@ static const struct tl_program program = {.struct_size = sizeof(program),
                                           .api_version = TL_PROGRAM_API,
                                           .name = "bench_off",
                                           .kernels = kernels,
-                                          .n_kernels = TL_COUNT(kernels),
+                                          .n_kernels = TL_ARRAY_COUNT(kernels),
                                           .orchestrate = orchestrate};
 
 static void check(int rc, const struct tl_error *err)

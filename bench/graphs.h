@@ -95,9 +95,9 @@ static struct tl_program bench_program(void (*orchestrate)(struct tl_orch *o, co
                                .api_version = TL_PROGRAM_API,
                                .name = "empty",
                                .kernels = kernels,
-                               .n_kernels = TL_COUNT(kernels),
+                               .n_kernels = TL_ARRAY_COUNT(kernels),
                                .params = bench_params,
-                               .n_params = TL_COUNT(bench_params),
+                               .n_params = TL_ARRAY_COUNT(bench_params),
                                .orchestrate = orchestrate};
 }
 

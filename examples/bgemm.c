@@ -243,6 +243,6 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "bgemm", .summary = "batched matrix product in tiles, accumulated along k", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 3, .params = params, .n_params = TL_COUNT(params),
-           .cases = cases, .n_cases = TL_COUNT(cases), .tolerance = 1e-4f, .orchestrate = orchestrate,
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 3, .params = params, .n_params = TL_ARRAY_COUNT(params),
+           .cases = cases, .n_cases = TL_ARRAY_COUNT(cases), .tolerance = 1e-4f, .orchestrate = orchestrate,
            .prepare = prepare, .golden = golden);

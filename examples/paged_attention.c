@@ -624,6 +624,6 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "paged_attention", .summary = "one decoding step of attention over a paged KV cache",
-           .kernels = kernels, .n_kernels = TL_COUNT(kernels), .n_tensors = 6, .params = params,
-           .n_params = TL_COUNT(params), .cases = cases, .n_cases = TL_COUNT(cases), .tolerance = 1e-4f,
+           .kernels = kernels, .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 6, .params = params,
+           .n_params = TL_ARRAY_COUNT(params), .cases = cases, .n_cases = TL_ARRAY_COUNT(cases), .tolerance = 1e-4f,
            .orchestrate = orchestrate, .prepare = prepare, .golden = golden);

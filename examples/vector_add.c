@@ -130,6 +130,6 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "vector_add", .summary = "z = scale * (x + y) + bias, tile by tile", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 4, .params = params, .n_params = TL_COUNT(params),
-           .cases = cases, .n_cases = TL_COUNT(cases), .orchestrate = orchestrate, .prepare = prepare,
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 4, .params = params, .n_params = TL_ARRAY_COUNT(params),
+           .cases = cases, .n_cases = TL_ARRAY_COUNT(cases), .orchestrate = orchestrate, .prepare = prepare,
            .golden = golden);

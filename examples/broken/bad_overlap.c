@@ -62,5 +62,5 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "bad_overlap", .summary = "fault: an output that overlaps its own input", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 1, .params = params, .n_params = TL_COUNT(params),
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 1, .params = params, .n_params = TL_ARRAY_COUNT(params),
            .orchestrate = orchestrate, .prepare = prepare, .golden = golden);

@@ -69,5 +69,5 @@ static int prepare(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "crash", .summary = "fault: the third of five tasks writes where it must not", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 2, .params = params, .n_params = TL_COUNT(params),
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 2, .params = params, .n_params = TL_ARRAY_COUNT(params),
            .orchestrate = orchestrate, .prepare = prepare);

@@ -26,4 +26,4 @@ static int prepare(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "duplicate_func_id", .summary = "fault: two kernels with one func_id", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 1, .orchestrate = orchestrate, .prepare = prepare);
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 1, .orchestrate = orchestrate, .prepare = prepare);

@@ -44,7 +44,7 @@ static void submit_row(struct tl_orch *o, const struct tl_program_args *in, uint
     struct tl_tensor *outputs[] = {&exps, &sum};
     struct tl_task_args second = TL_TASK_ARGS_INIT;
 
-    tl_submit_io(o, TL_AIV, FUNC_EXPONENTIATE, inputs, TL_COUNT(inputs), outputs, TL_COUNT(outputs));
+    tl_submit_io(o, TL_AIV, FUNC_EXPONENTIATE, inputs, TL_ARRAY_COUNT(inputs), outputs, TL_ARRAY_COUNT(outputs));
     tl_add_input(&second, &exps);
     tl_add_input(&second, &sum);
     tl_add_output(&second, &probs);
@@ -90,5 +90,5 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "nan_softmax", .summary = "fault: softmax without the row's maximum", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 2, .orchestrate = orchestrate, .prepare = prepare,
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 2, .orchestrate = orchestrate, .prepare = prepare,
            .golden = golden);

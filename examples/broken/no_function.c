@@ -27,4 +27,4 @@ static int prepare(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "no_function", .summary = "fault: a kernel without function", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 1, .orchestrate = orchestrate, .prepare = prepare);
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 1, .orchestrate = orchestrate, .prepare = prepare);

@@ -56,5 +56,5 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "off_by_one", .summary = "fault: a row behind the output is written too", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 1, .orchestrate = orchestrate, .prepare = prepare,
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 1, .orchestrate = orchestrate, .prepare = prepare,
            .golden = golden);

@@ -80,5 +80,5 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "past_end", .summary = "fault: a kernel that writes beside its output", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 2, .params = params, .n_params = TL_COUNT(params),
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 2, .params = params, .n_params = TL_ARRAY_COUNT(params),
            .orchestrate = orchestrate, .prepare = prepare, .golden = golden);

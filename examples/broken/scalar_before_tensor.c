@@ -25,5 +25,5 @@ static int prepare(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "scalar_before_tensor", .summary = "fault: a signature with a scalar before a tensor",
-           .kernels = kernels, .n_kernels = TL_COUNT(kernels), .n_tensors = 1, .orchestrate = orchestrate,
+           .kernels = kernels, .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 1, .orchestrate = orchestrate,
            .prepare = prepare);

@@ -58,4 +58,4 @@ static int prepare(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "spin", .summary = "fault: the third of five tasks never returns", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 2, .orchestrate = orchestrate, .prepare = prepare);
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 2, .orchestrate = orchestrate, .prepare = prepare);

@@ -63,5 +63,5 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "wrong_stride", .summary = "fault: a window taken for a dense tensor", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 2, .orchestrate = orchestrate, .prepare = prepare,
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 2, .orchestrate = orchestrate, .prepare = prepare,
            .golden = golden);

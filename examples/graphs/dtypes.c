@@ -103,5 +103,5 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "dtypes", .summary = "a tensor and a scalar of every dtype", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 30, .params = params, .n_params = TL_COUNT(params),
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 30, .params = params, .n_params = TL_ARRAY_COUNT(params),
            .orchestrate = orchestrate, .prepare = prepare, .golden = golden);

@@ -193,5 +193,5 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "edge_views", .summary = "views and scalars at the edge of what there is", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 9, .params = params, .n_params = TL_COUNT(params),
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 9, .params = params, .n_params = TL_ARRAY_COUNT(params),
            .orchestrate = orchestrate, .prepare = prepare, .golden = golden);

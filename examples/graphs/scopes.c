@@ -100,6 +100,6 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "scopes", .summary = "memory in nested scopes, round after round", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 1, .params = params, .n_params = TL_COUNT(params),
-           .cases = cases, .n_cases = TL_COUNT(cases), .orchestrate = orchestrate, .prepare = prepare,
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 1, .params = params, .n_params = TL_ARRAY_COUNT(params),
+           .cases = cases, .n_cases = TL_ARRAY_COUNT(cases), .orchestrate = orchestrate, .prepare = prepare,
            .golden = golden);

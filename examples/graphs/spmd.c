@@ -89,6 +89,6 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "spmd", .summary = "tasks of many blocks on both core types and on clusters", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .n_tensors = 3, .params = params, .n_params = TL_COUNT(params),
-           .cases = cases, .n_cases = TL_COUNT(cases), .orchestrate = orchestrate, .prepare = prepare,
+           .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 3, .params = params, .n_params = TL_ARRAY_COUNT(params),
+           .cases = cases, .n_cases = TL_ARRAY_COUNT(cases), .orchestrate = orchestrate, .prepare = prepare,
            .golden = golden);

@@ -98,5 +98,5 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "wavefront", .summary = "a grid of tasks, each after its neighbours above and to the left",
-           .kernels = kernels, .n_kernels = TL_COUNT(kernels), .n_tensors = 1, .params = params,
-           .n_params = TL_COUNT(params), .orchestrate = orchestrate, .prepare = prepare, .golden = golden);
+           .kernels = kernels, .n_kernels = TL_ARRAY_COUNT(kernels), .n_tensors = 1, .params = params,
+           .n_params = TL_ARRAY_COUNT(params), .orchestrate = orchestrate, .prepare = prepare, .golden = golden);

@@ -218,6 +218,6 @@ static void orchestrate(struct tl_orch *o, const struct tl_program_args *in)
 }
 
 TL_PROGRAM(.name = "layer", .summary = "one decoder layer for one new token of each sequence", .kernels = layer_kernels,
-           .n_kernels = LAYER_KERNELS, .params = params, .n_params = TL_COUNT(params), .cases = cases,
-           .n_cases = TL_COUNT(cases), .tolerance = 1e-4f, .orchestrate = orchestrate, .prepare = layer_prepare,
+           .n_kernels = LAYER_KERNELS, .params = params, .n_params = TL_ARRAY_COUNT(params), .cases = cases,
+           .n_cases = TL_ARRAY_COUNT(cases), .tolerance = 1e-4f, .orchestrate = orchestrate, .prepare = layer_prepare,
            .golden = layer_golden);

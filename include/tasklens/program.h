@@ -110,14 +110,15 @@ static inline int64_t tl_kernel_param(const struct tl_kernel_args *k, const char
 
 #define TL_PROGRAM_API 1u
 #define TL_PROGRAM_SYMBOL "tasklens_program"
-#define TL_COUNT(array) TL__CAST(uint32_t, sizeof(array) / sizeof((array)[0]))
+/* Elements of an array, for the n_ fields of a program. */
+#define TL_ARRAY_COUNT(array) TL__CAST(uint32_t, sizeof(array) / sizeof((array)[0]))
 
 /*
  * C++ before C++20 has no designated initializers. There a function makes the program, and the macro exports it:
  *     static tl_program make() { tl_program p = TL_PROGRAM_INIT; p.name = "vector_add"; ...; return p; }
  *     TL_PROGRAM_OF(make());
  */
-/* At file scope: TL_PROGRAM(.name = "vector_add", .kernels = kernels, .n_kernels = TL_COUNT(kernels), ...); */
+/* At file scope: TL_PROGRAM(.name = "vector_add", .kernels = kernels, .n_kernels = TL_ARRAY_COUNT(kernels), ...); */
 #ifdef __cplusplus
 #define TL__EXPORT extern "C" __attribute__((visibility("default")))
 static inline struct tl_program tl__program_init()

@@ -162,7 +162,7 @@ int tl__object_open(const char *path, struct tl_object *ret_object, struct tl_er
         rc = tl__fail(
             reterr, TL_ELOAD,
             "%s: not a program: it has no TL_PROGRAM; at its end belongs TL_PROGRAM(.name = \"...\", .kernels = "
-            "kernels, .n_kernels = TL_COUNT(kernels), .orchestrate = ..., .prepare = ...);",
+            "kernels, .n_kernels = TL_ARRAY_COUNT(kernels), .orchestrate = ..., .prepare = ...);",
             path);
     else
         rc = tl__program_check(object.program, path, reterr);

@@ -113,7 +113,7 @@ static void body(void *arg)
                                  .api_version = TL_PROGRAM_API,
                                  .name = "order",
                                  .kernels = kernels,
-                                 .n_kernels = TL_COUNT(kernels),
+                                 .n_kernels = TL_ARRAY_COUNT(kernels),
                                  .orchestrate = orchestrate};
     struct bare_device b;
     uint64_t want[CELLS] = {0}, *have;

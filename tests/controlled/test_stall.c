@@ -66,7 +66,7 @@ static void body(void *arg)
                                  .api_version = TL_PROGRAM_API,
                                  .name = "chain",
                                  .kernels = kernels,
-                                 .n_kernels = TL_COUNT(kernels),
+                                 .n_kernels = TL_ARRAY_COUNT(kernels),
                                  .orchestrate = orchestrate};
     struct bare_device b;
     struct tl_tensor word;

@@ -409,7 +409,7 @@ static void configure(struct scene *s, unsigned cell, uint64_t *random)
         at->config.dfx_records = per_buffer;
         at->config.dfx_buffers = buffers;
         while (!any)
-            for (unsigned i = 0; i < TL_COUNT(features); i++) {
+            for (unsigned i = 0; i < TL_ARRAY_COUNT(features); i++) {
                 int level = (int)(tl__random_next(random) % (features[i].levels + 1));
 
                 features[i].set(&at->config, level);
@@ -468,7 +468,7 @@ static void check_run(const struct scene *s)
     if (strcmp(c->config.runtime, "host_build_graph") == 0)
         assert_false(truth->early);
     check_meta(s);
-    for (unsigned i = 0; i < TL_COUNT(features); i++)
+    for (unsigned i = 0; i < TL_ARRAY_COUNT(features); i++)
         if (features[i].get(&c->config) != 0 && features[i].check != NULL)
             features[i].check(lost == 0);
 }
@@ -503,7 +503,7 @@ static void one_seed(uint64_t seed)
     char faults[200];
     uint64_t random = seed;
     struct tl_controlled_opts opts = {.seed = seed, .faults = faults, .stack_bytes = 1 << 20};
-    const unsigned cell = (unsigned)(seed % CAPTURE_CELLS), trouble = (unsigned)(seed / 8 % TL_COUNT(troubles));
+    const unsigned cell = (unsigned)(seed % CAPTURE_CELLS), trouble = (unsigned)(seed / 8 % TL_ARRAY_COUNT(troubles));
 
     memset(&s, 0, sizeof(s));
     s.seed = seed;

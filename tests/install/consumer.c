@@ -49,7 +49,7 @@ static const struct tl_program program = {
     .api_version = TL_PROGRAM_API,
     .name = "scale",
     .kernels = kernels,
-    .n_kernels = TL_COUNT(kernels),
+    .n_kernels = TL_ARRAY_COUNT(kernels),
     .n_tensors = 2,
     .orchestrate = orchestrate,
 };

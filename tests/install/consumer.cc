@@ -48,7 +48,7 @@ static tl_program make_program()
 
     p.name = "scale";
     p.kernels = kernels;
-    p.n_kernels = TL_COUNT(kernels);
+    p.n_kernels = TL_ARRAY_COUNT(kernels);
     p.n_tensors = 2;
     p.orchestrate = orchestrate;
     return p;

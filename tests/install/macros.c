@@ -56,4 +56,5 @@ static int prep(struct tl_data *d)
     tl_data_tensor(d, "z", TL_OUT, TL_FLOAT32, 1, &n);
     return 0;
 }
-TL_PROGRAM(.name = "cdump", .kernels = kernels, .n_kernels = TL_COUNT(kernels), .orchestrate = orch, .prepare = prep);
+TL_PROGRAM(.name = "cdump", .kernels = kernels, .n_kernels = TL_ARRAY_COUNT(kernels), .orchestrate = orch,
+           .prepare = prep);

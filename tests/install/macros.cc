@@ -70,14 +70,15 @@ static int prep(tl_data *d)
     return 0;
 }
 #if __cplusplus >= 202002L
-TL_PROGRAM(.name = "cppdump", .kernels = kernels, .n_kernels = TL_COUNT(kernels), .orchestrate = orch, .prepare = prep);
+TL_PROGRAM(.name = "cppdump", .kernels = kernels, .n_kernels = TL_ARRAY_COUNT(kernels), .orchestrate = orch,
+           .prepare = prep);
 #else
 static tl_program make()
 {
     tl_program p = TL_PROGRAM_INIT;
     p.name = "old";
     p.kernels = kernels;
-    p.n_kernels = TL_COUNT(kernels);
+    p.n_kernels = TL_ARRAY_COUNT(kernels);
     p.orchestrate = orch;
     p.prepare = prep;
     return p;

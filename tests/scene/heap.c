@@ -76,5 +76,5 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "heap", .summary = "writes one element past an allocation", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .params = params, .n_params = TL_COUNT(params), .orchestrate = orchestrate,
-           .prepare = prepare, .golden = golden);
+           .n_kernels = TL_ARRAY_COUNT(kernels), .params = params, .n_params = TL_ARRAY_COUNT(params),
+           .orchestrate = orchestrate, .prepare = prepare, .golden = golden);

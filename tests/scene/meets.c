@@ -61,5 +61,5 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "meets", .summary = "waits for the same task on other chips", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .params = params, .n_params = TL_COUNT(params), .orchestrate = orchestrate,
-           .prepare = prepare, .golden = golden);
+           .n_kernels = TL_ARRAY_COUNT(kernels), .params = params, .n_params = TL_ARRAY_COUNT(params),
+           .orchestrate = orchestrate, .prepare = prepare, .golden = golden);

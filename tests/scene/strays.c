@@ -122,5 +122,5 @@ static int prepare(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "strays", .summary = "touches what belongs to the chip", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .params = params, .n_params = TL_COUNT(params), .orchestrate = orchestrate,
-           .prepare = prepare);
+           .n_kernels = TL_ARRAY_COUNT(kernels), .params = params, .n_params = TL_ARRAY_COUNT(params),
+           .orchestrate = orchestrate, .prepare = prepare);

@@ -127,5 +127,5 @@ static int golden(struct tl_data *d)
 }
 
 TL_PROGRAM(.name = "streams", .summary = "many small tasks of every shape", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .params = params, .n_params = TL_COUNT(params), .orchestrate = orchestrate,
-           .prepare = prepare, .golden = golden);
+           .n_kernels = TL_ARRAY_COUNT(kernels), .params = params, .n_params = TL_ARRAY_COUNT(params),
+           .orchestrate = orchestrate, .prepare = prepare, .golden = golden);

@@ -229,12 +229,12 @@ static void levels_and_marks(void **state)
     char files[300];
 
     (void)state;
-    for (unsigned i = 0; i < CAPTURE_CELLS * TL_COUNT(level_cases); i++) {
-        const struct level_case *at = &level_cases[i % TL_COUNT(level_cases)];
+    for (unsigned i = 0; i < CAPTURE_CELLS * TL_ARRAY_COUNT(level_cases); i++) {
+        const struct level_case *at = &level_cases[i % TL_ARRAY_COUNT(level_cases)];
         unsigned n = fill(&d, tensors);
 
         marks = at->marks;
-        capture_begin(&c, i / TL_COUNT(level_cases), at->level);
+        capture_begin(&c, i / TL_ARRAY_COUNT(level_cases), at->level);
         if (capture_run(&c, &program, tensors, n) != 0)
             fail_msg("%s", c.error.msg);
         assert_string_equal(capture_files(&c, files, sizeof(files)), at->files);

@@ -128,12 +128,12 @@ static void larger_than_the_arena(void **state)
     struct capture c;
 
     (void)state;
-    for (unsigned i = 0; i < CAPTURE_CELLS * TL_COUNT(oversizes); i++) {
-        const struct oversize *at = &oversizes[i % TL_COUNT(oversizes)];
+    for (unsigned i = 0; i < CAPTURE_CELLS * TL_ARRAY_COUNT(oversizes); i++) {
+        const struct oversize *at = &oversizes[i % TL_ARRAY_COUNT(oversizes)];
 
         fill_big(t);
         mark_some = at->level != 2;
-        begin_small(&c, i / TL_COUNT(oversizes), at->level);
+        begin_small(&c, i / TL_ARRAY_COUNT(oversizes), at->level);
         c.config.dump_oversize_chunk = at->chunk;
         c.config.dump_hash_off = at->hash_off;
         if (capture_run(&c, &big_program, t, 2) != 0)

@@ -419,11 +419,11 @@ static void scene_table(void **state)
     const struct scene *s = *state;
 
     learn(s);
-    for (unsigned p = 0; p < TL_COUNT(platforms); p++) {
+    for (unsigned p = 0; p < TL_ARRAY_COUNT(platforms); p++) {
         struct chip c = {0};
 
         open_chip(&c, s, platforms[p]);
-        for (unsigned r = 0; r < TL_COUNT(runtimes); r++)
+        for (unsigned r = 0; r < TL_ARRAY_COUNT(runtimes); r++)
             for (int level = 0; level <= 3; level++)
                 one_cell(&c, s, platforms[p], runtimes[r], level);
         close_chip(&c);

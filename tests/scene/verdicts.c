@@ -115,5 +115,6 @@ static int golden(struct tl_data *d)
 static const struct tl_tolerance tolerances[] = {{.output = "number", .absolute = 2}};
 
 TL_PROGRAM(.name = "verdicts", .summary = "a softmax, right or wrong", .kernels = kernels,
-           .n_kernels = TL_COUNT(kernels), .params = params, .n_params = TL_COUNT(params), .orchestrate = orchestrate,
-           .prepare = prepare, .golden = golden, .tolerances = tolerances, .n_tolerances = TL_COUNT(tolerances));
+           .n_kernels = TL_ARRAY_COUNT(kernels), .params = params, .n_params = TL_ARRAY_COUNT(params),
+           .orchestrate = orchestrate, .prepare = prepare, .golden = golden, .tolerances = tolerances,
+           .n_tolerances = TL_ARRAY_COUNT(tolerances));

@@ -75,7 +75,7 @@ unsigned capture_logged(const char *part);
 #define CAPTURE_PROGRAM(name_, kernels_, orchestrate_)                                                                 \
     {                                                                                                                  \
         .struct_size = sizeof(struct tl_program), .api_version = TL_PROGRAM_API, .name = (name_), .summary = "",       \
-        .kernels = (kernels_), .n_kernels = TL_COUNT(kernels_), .orchestrate = (orchestrate_),                         \
+        .kernels = (kernels_), .n_kernels = TL_ARRAY_COUNT(kernels_), .orchestrate = (orchestrate_),                         \
         .prepare = capture_no_data                                                                                     \
     }
 int capture_no_data(struct tl_data *d);

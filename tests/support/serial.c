@@ -168,7 +168,7 @@ static bool is_live(const struct tl_orch *o, const struct tl_tensor *t)
 
 TL_API void tl_scope_begin(struct tl_orch *o, enum tl_scope_kind kind, const char *file, int line)
 {
-    if (o->depth == TL_COUNT(o->kinds)) {
+    if (o->depth == TL_ARRAY_COUNT(o->kinds)) {
         serial__fail(&o->run->error, TL_EGRAPH, "%s:%d: scopes nest too deep", file, line);
         return;
     }

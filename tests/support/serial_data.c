@@ -110,7 +110,7 @@ static void set_params(const struct tl_program *p, const struct serial_opts *opt
     }
     if (opts->case_name && !chosen)
         serial__fail(&run->error, TL_ENOENT, "no case %s", opts->case_name);
-    for (uint32_t i = 0; chosen && i < TL_COUNT(chosen->settings) && chosen->settings[i].name; i++)
+    for (uint32_t i = 0; chosen && i < TL_ARRAY_COUNT(chosen->settings) && chosen->settings[i].name; i++)
         set_param(p, run, &chosen->settings[i]);
     for (uint32_t i = 0; i < opts->n_settings; i++)
         set_param(p, run, &opts->settings[i]);

@@ -108,7 +108,7 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--shuffle") == 0)
             opts.shuffle_seed = strtoull(argv[i + 1], NULL, 10);
         else
-            good = strcmp(argv[i], "--set") == 0 && opts.n_settings < TL_COUNT(settings) &&
+            good = strcmp(argv[i], "--set") == 0 && opts.n_settings < TL_ARRAY_COUNT(settings) &&
                    parse_setting(argv[i + 1], &settings[opts.n_settings++]);
     }
     good = good && !(records && opts.shuffle_seed);

@@ -57,7 +57,7 @@ static struct tl_program program_of(void (*orchestrate)(struct tl_orch *, const 
                            .api_version = TL_PROGRAM_API,
                            .name = "test",
                            .kernels = kernels,
-                           .n_kernels = TL_COUNT(kernels),
+                           .n_kernels = TL_ARRAY_COUNT(kernels),
                            .orchestrate = orchestrate};
     return p;
 }
@@ -189,7 +189,7 @@ static void each_block_runs_once(void **state)
     (void)state;
     bare_open(&b, &(struct bare_opts){.threads = 2});
     t = words(&b, 300);
-    for (unsigned i = 0; i < TL_COUNT(counts); i++) {
+    for (unsigned i = 0; i < TL_ARRAY_COUNT(counts); i++) {
         uint64_t *have = bare_ptr(&b, t.buffer);
 
         memset(have, 0, 300 * sizeof(*have));
@@ -320,7 +320,7 @@ static void a_wrong_graph_ends_the_run_with_a_line(void **state)
     (void)state;
     bare_open(&b, &(struct bare_opts){.threads = 2, .task_window = 8});
     t = words(&b, 1);
-    for (unsigned i = 0; i < TL_COUNT(cases); i++) {
+    for (unsigned i = 0; i < TL_ARRAY_COUNT(cases); i++) {
         struct tl_program program = program_of(cases[i].orchestrate);
 
         assert_int_equal(bare_run(&b, &program, &t, 1, NULL, 0), cases[i].code);
@@ -412,7 +412,7 @@ static void check_hang(unsigned threads)
     struct tl_thread *thread;
 
     h.program.kernels = spin_kernels;
-    h.program.n_kernels = TL_COUNT(spin_kernels);
+    h.program.n_kernels = TL_ARRAY_COUNT(spin_kernels);
     stall_log[0] = '\0';
     tl_store_rel(&release, 0u);
     bare_open(&h.b, &(struct bare_opts){.threads = threads, .scheduler_timeout_ms = 1000});

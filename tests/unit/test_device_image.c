@@ -89,7 +89,7 @@ static const struct tl_program program = {.struct_size = sizeof(struct tl_progra
                                           .api_version = TL_PROGRAM_API,
                                           .name = "image",
                                           .kernels = kernels,
-                                          .n_kernels = TL_COUNT(kernels),
+                                          .n_kernels = TL_ARRAY_COUNT(kernels),
                                           .orchestrate = orchestrate};
 
 struct bench {
