@@ -13,6 +13,7 @@
 #include <tasklens/worker.h>
 
 #include "median.h"
+#include "support/submit_opts.h"
 
 #define ELEMENTS 16u
 #define TILES 1024
@@ -97,7 +98,7 @@ static void run(struct tl_worker *w, struct tl_loaded *loaded, int64_t tasks, in
                                              .role = i == 2 ? TL_OUT : TL_IN};
     config.dump_args = level;
     config.output_prefix = level == 0 ? NULL : dir;
-    if (tl_worker_run(w, loaded, tensors, 3, &tasks, 1, &config, result, &err) < 0)
+    if (tl_worker_run(w, loaded, SUBMIT_OPTS(tensors, 3, &tasks, 1, &config), result, &err) < 0)
         die("run", &err);
 }
 

@@ -19,6 +19,7 @@
 #include "base/env.h"
 #include "graphs.h"
 #include "median.h"
+#include "support/submit_opts.h"
 
 #define MAX_ROUNDS 101
 #define CLOCK_LOOPS 20
@@ -153,7 +154,7 @@ static bool run_once(struct tl_loaded *loaded, const struct level *level, int64_
     config.output_prefix = bench.dir;
     if (level != NULL)
         level->on(&config, level->level);
-    r = tl_worker_run(bench.worker, loaded, &t, 1, values, 2, &config, &result, &err);
+    r = tl_worker_run(bench.worker, loaded, SUBMIT_OPTS(&t, 1, values, 2, &config), &result, &err);
     (void)nftw(bench.dir, remove_one, 8, FTW_PHYS | FTW_DEPTH);
     if (r == TL_ENOTSUP)
         return false;

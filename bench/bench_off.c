@@ -9,6 +9,8 @@
 
 #include <tasklens/worker.h>
 
+#include "support/submit_opts.h"
+
 #define TASKS 20000
 #define PER_SCOPE 64
 #define CELLS 64u
@@ -76,7 +78,7 @@ int main(void)
     check(tl_worker_open(&opts, &w, &err), &err);
     check(tl_worker_load_linked(w, &program, &loaded, &err), &err);
     for (int i = 0; i < 3; i++)
-        check(tl_worker_run(w, loaded, &t, 1, NULL, 0, &config, &result, &err), &err);
+        check(tl_worker_run(w, loaded, SUBMIT_OPTS(&t, 1, NULL, 0, &config), &result, &err), &err);
     tl_worker_close(w);
     return 0;
 }

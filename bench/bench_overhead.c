@@ -16,6 +16,7 @@
 
 #include "graphs.h"
 #include "median.h"
+#include "support/submit_opts.h"
 
 #define MAX_ROUNDS 101
 
@@ -93,7 +94,7 @@ static double run_ours(struct tl_worker *w, struct tl_loaded *loaded, int64_t ta
     struct tl_error err;
     int64_t values[] = {tasks, width};
 
-    if (tl_worker_run(w, loaded, &t, 1, values, 2, &config, &result, &err) < 0)
+    if (tl_worker_run(w, loaded, SUBMIT_OPTS(&t, 1, values, 2, &config), &result, &err) < 0)
         die("run", &err);
     return (double)result.wall_ns / (double)tasks;
 }

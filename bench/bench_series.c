@@ -19,6 +19,7 @@
 #include "collect/engine.h"
 
 #include "median.h"
+#include "support/submit_opts.h"
 
 #define ROUNDS 5
 
@@ -133,7 +134,7 @@ static struct tl_run *submit(unsigned number, bool recorded)
         c.pmu = 2;
         c.dep_gen = c.scope_stats = true;
     }
-    if (tl_worker_submit(worker, loaded, tensors, 2, &tasks, 1, &c, &run, &err) != 0)
+    if (tl_worker_submit(worker, loaded, SUBMIT_OPTS(tensors, 2, &tasks, 1, &c), &run, &err) != 0)
         fail(&err);
     return run;
 }

@@ -36,6 +36,7 @@ static int submit(struct tl_worker *worker, struct tl_loaded *program, const cha
 {
     const int64_t params[2] = {ELEMENTS, TILES};
     struct tl_run_config config = TL_RUN_CONFIG_INIT;
+    struct tl_submit_opts opts = TL_SUBMIT_OPTS_INIT;
     struct tl_host_tensor tensors[4];
     struct tl_error err;
     char dir[1000];
@@ -55,7 +56,12 @@ static int submit(struct tl_worker *worker, struct tl_loaded *program, const cha
     config.dump_args = 2;
     config.chip_swimlane = 4;
     config.dep_gen = config.scope_stats = true;
-    rc = tl_worker_submit(worker, program, tensors, 4, params, 2, &config, &r->run, &err);
+    opts.tensors = tensors;
+    opts.n_tensors = 4;
+    opts.params = params;
+    opts.n_params = 2;
+    opts.config = &config;
+    rc = tl_worker_submit(worker, program, &opts, &r->run, &err);
     if (rc != 0)
         (void)fprintf(stderr, "request %ld is refused: %s\n", r->number, err.msg);
     return rc;

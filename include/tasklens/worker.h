@@ -107,6 +107,30 @@ struct tl_host_tensor {
     uint8_t dtype, rank, role; /* role: TL_IN, TL_OUT, TL_INOUT */
 };
 
+/* What a run is given. Everything is the caller's and copied, except what tl_host_tensor.data points to. */
+struct tl_submit_opts {
+    uint32_t struct_size;
+    uint32_t n_tensors;                   /* as many as the program takes */
+    const struct tl_host_tensor *tensors; /* n_tensors of them; NULL: none */
+    const int64_t *params;                /* n_params of them, in the order of the program's table; NULL: none */
+    uint32_t n_params;                    /* as many as the program has */
+    const struct tl_run_config *config;   /* NULL: every field its default */
+};
+#ifdef __cplusplus
+static inline struct tl_submit_opts tl__submit_opts_init()
+{
+    struct tl_submit_opts init = {};
+    init.struct_size = sizeof init;
+    return init;
+}
+#define TL_SUBMIT_OPTS_INIT tl__submit_opts_init()
+#else
+#define TL_SUBMIT_OPTS_INIT                                                                                            \
+    {                                                                                                                  \
+        .struct_size = sizeof(struct tl_submit_opts)                                                                   \
+    }
+#endif
+
 /* Loss by cause, as in dfx_meta.json. */
 enum tl_loss {
     TL_LOSS_HOST_DEAD,
@@ -137,15 +161,14 @@ int tl_worker_load_linked(struct tl_worker *w, const struct tl_program *program,
 const struct tl_program *tl_loaded_program(const struct tl_loaded *loaded);
 
 /*
- * Starts a run. `tensors` (descriptors copied, data borrowed until waited for), `params` and the configuration copied.
+ * Starts a run. The options are copied; the data of its tensors are borrowed until the run has been waited for.
  * While an earlier run is on the device this one is prepared behind it, and launched when that one ends, by whichever
  * call sees it end first: submit, or a wait for any run. Exports go on beside the device's work. Beyond the worker's
  * depth, and where this run needs what an earlier one still has (other sizes of pools or heaps, the same directory),
  * submit waits for that one. TL_EPOISONED: a run left a kernel that never returns, the message names it. TL_ENOMEM: the
  * message has the exact shortfall of device memory.
  */
-int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
-                     uint32_t n_tensors, const int64_t *params, uint32_t n_params, const struct tl_run_config *config,
+int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, const struct tl_submit_opts *opts,
                      struct tl_run **ret_run, struct tl_error *reterr);
 /* Waits for the run's end, exports, frees `run`. The result is filled as far as known on failure too; a failed run
  * exports like a good one. TL_ECRASH, TL_EHANG, TL_EDEVICE, ...: of the run; TL_ELOST, TL_EIO, ...: of its recording.
@@ -159,8 +182,7 @@ void tl_worker_capture_begin(struct tl_worker *w);
 void tl_worker_capture_end(struct tl_worker *w);
 /* submit and wait in one. The result is set in every case: of a refused call it has the code in run_code and else
  * zeros. */
-int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
-                  uint32_t n_tensors, const int64_t *params, uint32_t n_params, const struct tl_run_config *config,
+int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const struct tl_submit_opts *opts,
                   struct tl_run_result *result, struct tl_error *reterr);
 /*
  * Stops the chip, whatever it does, and frees everything, runs that were not waited for included. Of those, a run that

@@ -7,22 +7,8 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/guard.h"
+#include "base/opts.h"
 #include "host/worker_impl.h"
-
-/* What lies beyond the size that this library knows must be zero. */
-static int copy_config(const struct tl_run_config *config, struct tl_run_config *ret_config, struct tl_error *reterr)
-{
-    const unsigned char *tail = (const unsigned char *)config;
-
-    if (config == NULL || config->struct_size < sizeof(config->struct_size))
-        return tl__fail(reterr, TL_EINVAL, "struct tl_run_config begins with its size: TL_RUN_CONFIG_INIT");
-    for (size_t i = sizeof(*config); i < config->struct_size; i++)
-        if (tail[i] != 0)
-            return tl__fail(reterr, TL_EVERSION, "struct tl_run_config asks for what this version does not know");
-    memset(ret_config, 0, sizeof(*ret_config));
-    memcpy(ret_config, config, config->struct_size < sizeof(*ret_config) ? config->struct_size : sizeof(*ret_config));
-    return 0;
-}
 
 bool tl__run_records(const struct tl_run_config *c)
 {
@@ -80,9 +66,13 @@ static int check_config(const struct tl_worker *w, const struct tl_run_config *c
     return 0;
 }
 
-static int check_arguments(const struct tl_program *program, const struct tl_host_tensor *tensors, uint32_t n_tensors,
-                           const int64_t *params, uint32_t n_params, struct tl_error *reterr)
+static int check_arguments(const struct tl_program *program, const struct tl_submit_opts *given,
+                           struct tl_error *reterr)
 {
+    const uint32_t n_tensors = given->n_tensors, n_params = given->n_params;
+    const struct tl_host_tensor *tensors = given->tensors;
+    const int64_t *params = given->params;
+
     if (n_params != program->n_params)
         return tl__fail(reterr, TL_EINVAL, "%s takes %u parameters, not %u", program->name, program->n_params,
                         n_params);
@@ -203,10 +193,25 @@ static int enter(struct tl_run *run, const int64_t *params, const struct tl_chip
     return rc;
 }
 
-TL_API int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
-                            uint32_t n_tensors, const int64_t *params, uint32_t n_params,
-                            const struct tl_run_config *config, struct tl_run **ret_run, struct tl_error *reterr)
+/* The caller's options and configuration, each as this version knows it. */
+static int copy_options(const struct tl_submit_opts *from, struct tl_submit_opts *ret_opts,
+                        struct tl_run_config *ret_config, struct tl_error *reterr)
 {
+    static const struct tl_run_config defaults = TL_RUN_CONFIG_INIT;
+    int rc = tl__copy_opts(ret_opts, sizeof(*ret_opts), from, "tl_submit_opts", "TL_SUBMIT_OPTS_INIT", reterr);
+
+    if (rc != 0)
+        return rc;
+    if (ret_opts->config == NULL)
+        ret_opts->config = &defaults;
+    return tl__copy_opts(ret_config, sizeof(*ret_config), ret_opts->config, "tl_run_config", "TL_RUN_CONFIG_INIT",
+                         reterr);
+}
+
+TL_API int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, const struct tl_submit_opts *opts,
+                            struct tl_run **ret_run, struct tl_error *reterr)
+{
+    struct tl_submit_opts given;
     struct tl_chip_rings rings;
     struct tl_run *run;
     int kind, rc;
@@ -219,7 +224,7 @@ TL_API int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, cons
     run = tl__alloc(1, sizeof(*run));
     if (run == NULL)
         return tl__fail(reterr, TL_ENOMEM, "no memory for a run");
-    rc = copy_config(config, &run->config, reterr);
+    rc = copy_options(opts, &given, &run->config, reterr);
     if (rc == 0)
         rc = check_config(w, &run->config, reterr);
     if (rc == 0)
@@ -229,7 +234,7 @@ TL_API int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, cons
     if (rc == 0)
         rc = keep_text(run->case_name, sizeof(run->case_name), &run->config.case_name, reterr);
     if (rc == 0)
-        rc = check_arguments(program->object.program, tensors, n_tensors, params, n_params, reterr);
+        rc = check_arguments(program->object.program, &given, reterr);
     kind = tl__chip_runtime(run->config.runtime != NULL ? run->config.runtime : "tensormap_and_ringbuffer", &rings);
     if (rc == 0 && kind < 0)
         rc = tl__fail(reterr, TL_EINVAL, "no runtime \"%s\"; the runtimes: tensormap_and_ringbuffer, host_build_graph",
@@ -240,13 +245,13 @@ TL_API int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, cons
     }
     run->worker = w;
     run->loaded = program;
-    run->n_tensors = n_tensors;
-    if (n_tensors > 0)
-        memcpy(run->tensors, tensors, n_tensors * sizeof(*tensors));
+    run->n_tensors = given.n_tensors;
+    if (given.n_tensors > 0)
+        memcpy(run->tensors, given.tensors, given.n_tensors * sizeof(*given.tensors));
     tl__lock(&w->lock);
     apply_window(w, &run->config);
-    fill_launch(run, n_params, (enum tl_runtime_kind)kind);
-    rc = enter(run, params, &rings, reterr);
+    fill_launch(run, given.n_params, (enum tl_runtime_kind)kind);
+    rc = enter(run, given.params, &rings, reterr);
     tl__unlock(&w->lock);
     if (rc == 0)
         *ret_run = run;

@@ -364,16 +364,15 @@ TL_API int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run
     return code;
 }
 
-TL_API int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const struct tl_host_tensor *tensors,
-                         uint32_t n_tensors, const int64_t *params, uint32_t n_params,
-                         const struct tl_run_config *config, struct tl_run_result *result, struct tl_error *reterr)
+TL_API int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const struct tl_submit_opts *opts,
+                         struct tl_run_result *result, struct tl_error *reterr)
 {
     struct tl_run *run;
     int rc;
 
     if (result != NULL)
         memset(result, 0, sizeof(*result));
-    rc = tl_worker_submit(w, program, tensors, n_tensors, params, n_params, config, &run, reterr);
+    rc = tl_worker_submit(w, program, opts, &run, reterr);
     if (rc == 0)
         return tl_worker_wait(w, run, result, reterr);
     if (result != NULL)

@@ -8,6 +8,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/opts.h"
 
 #define DEPTH_DEFAULT 2u
 #define DEPTH_MAX 4u /* as many recordings as are open at a time */
@@ -56,21 +57,6 @@ static int find_transport(struct tl_worker *w, struct tl_error *reterr)
         w->transport_kind = TL_TRANSPORT_COPY;
     else
         return tl__fail(reterr, TL_EINVAL, "no transport \"%s\"; the transports: mapped, copy", name);
-    return 0;
-}
-
-/* What lies beyond the size that this library knows must be zero. */
-static int copy_opts(const struct tl_worker_opts *opts, struct tl_worker_opts *ret_opts, struct tl_error *reterr)
-{
-    const unsigned char *tail = (const unsigned char *)opts;
-
-    if (opts == NULL || opts->struct_size < sizeof(opts->struct_size))
-        return tl__fail(reterr, TL_EINVAL, "struct tl_worker_opts begins with its size: TL_WORKER_OPTS_INIT");
-    for (size_t i = sizeof(*opts); i < opts->struct_size; i++)
-        if (tail[i] != 0)
-            return tl__fail(reterr, TL_EVERSION, "struct tl_worker_opts asks for what this version does not know");
-    memset(ret_opts, 0, sizeof(*ret_opts));
-    memcpy(ret_opts, opts, opts->struct_size < sizeof(*ret_opts) ? opts->struct_size : sizeof(*ret_opts));
     return 0;
 }
 
@@ -128,7 +114,7 @@ TL_API int tl_worker_open(const struct tl_worker_opts *opts, struct tl_worker **
 
     if (w == NULL)
         return tl__fail(reterr, TL_ENOMEM, "no memory for a worker");
-    rc = copy_opts(opts, &w->opts, reterr);
+    rc = tl__copy_opts(&w->opts, sizeof(w->opts), opts, "tl_worker_opts", "TL_WORKER_OPTS_INIT", reterr);
     if (rc == 0)
         rc = find_platform(w->opts.platform, &w->arch, reterr);
     if (rc == 0)

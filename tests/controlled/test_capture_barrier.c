@@ -18,6 +18,7 @@
 #include "base/env_controlled.h"
 #include "support/capture.h"
 #include "support/seeds.h"
+#include "support/submit_opts.h"
 
 #define N 8u
 #define CHAINS 3u
@@ -147,7 +148,8 @@ static void body(void *arg)
 
     (void)arg;
     tl__controlled_check(capture_worker(&c, 2, 1, &program, &worker, &loaded) == 0);
-    c.code = tl_worker_run(worker, loaded, data.tensors, 1 + CHAINS, NULL, 0, &c.config, &c.result, &c.error);
+    c.code =
+        tl_worker_run(worker, loaded, SUBMIT_OPTS(data.tensors, 1 + CHAINS, NULL, 0, &c.config), &c.result, &c.error);
     tl_worker_close(worker);
 }
 

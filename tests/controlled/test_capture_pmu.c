@@ -12,6 +12,7 @@
 #include "base/env.h"
 #include "base/env_controlled.h"
 #include "support/pmu_world.h"
+#include "support/submit_opts.h"
 
 #define DEFAULT_SEEDS 300u
 #define TASKS 24u
@@ -74,7 +75,7 @@ static void body(void *arg)
     opts.sim_threads = 2;
     tl__controlled_check(tl_worker_open(&opts, &worker, &c.error) == 0);
     tl__controlled_check(tl_worker_load_linked(worker, &program, &loaded, &c.error) == 0);
-    c.code = tl_worker_run(worker, loaded, &tensor, 1, NULL, 0, &c.config, &c.result, &c.error);
+    c.code = tl_worker_run(worker, loaded, SUBMIT_OPTS(&tensor, 1, NULL, 0, &c.config), &c.result, &c.error);
     tl_worker_close(worker);
 }
 

@@ -25,6 +25,7 @@
 #include "support/seeds.h"
 #include "support/swim_rules.h"
 #include "support/scratch.h"
+#include "support/submit_opts.h"
 
 #define TASKS 24u
 #define DEFAULT_SEEDS 60u
@@ -116,7 +117,7 @@ static void body(void *arg)
 
     (void)arg;
     tl__controlled_check(capture_worker(&c, sim_threads, 1, &program, &worker, &loaded) == 0);
-    c.code = tl_worker_run(worker, loaded, &tensor, 1, NULL, 0, &c.config, &c.result, &c.error);
+    c.code = tl_worker_run(worker, loaded, SUBMIT_OPTS(&tensor, 1, NULL, 0, &c.config), &c.result, &c.error);
     tl_worker_close(worker);
     tl_store_rel(&release, 1u); /* pairs with stand_still */
     if (way != WAY_SLOW_HOST)

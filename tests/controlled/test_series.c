@@ -21,6 +21,7 @@
 #include "support/capture.h"
 #include "support/seeds.h"
 #include "support/scratch.h"
+#include "support/submit_opts.h"
 
 #define TASKS 5u
 #define RUNS 4u
@@ -68,7 +69,7 @@ static uint64_t allowed; /* bit -code: an error that a run may end with */
 static void submit(struct tl_worker *w, struct tl_loaded *l, struct one *r)
 {
     r->c.run = NULL;
-    r->code = tl_worker_submit(w, l, r->tensors, 2, NULL, 0, &r->c.config, &r->c.run, &r->c.error);
+    r->code = tl_worker_submit(w, l, SUBMIT_OPTS(r->tensors, 2, NULL, 0, &r->c.config), &r->c.run, &r->c.error);
 }
 
 static void await(struct tl_worker *w, struct one *r)

@@ -25,6 +25,7 @@
 #include "support/seeds.h"
 #include "support/swim_rules.h"
 #include "support/scratch.h"
+#include "support/submit_opts.h"
 #include "wire/launch.h"
 
 #define CELLS 6u
@@ -489,7 +490,8 @@ static void body(void *arg)
         memset(truth, 0, sizeof(*truth));
         graph_random = s->seed * RUNS + run;
         graph_tasks = 8 + (uint32_t)draw(TASKS_MAX - 8);
-        at->code = tl_worker_run(s->worker, loaded, &tensor, 1, NULL, 0, &at->config, &at->result, &at->error);
+        at->code =
+            tl_worker_run(s->worker, loaded, SUBMIT_OPTS(&tensor, 1, NULL, 0, &at->config), &at->result, &at->error);
     }
     tl_worker_close(s->worker);
 }

@@ -59,16 +59,23 @@ static int check_level(const char *dir, int level)
 /* A refused call says why and leaves a result that is whole. */
 static int check_refusals(struct tl_worker *worker, struct tl_loaded *loaded, const struct tl_host_tensor *tensors)
 {
-    struct tl_run_config config = TL_RUN_CONFIG_INIT;
+    struct tl_submit_opts opts = TL_SUBMIT_OPTS_INIT;
     struct tl_run_result result;
     struct tl_error err;
 
     memset(&result, 0x5a, sizeof(result));
-    CHECK(tl_worker_run(worker, loaded, tensors, 1, NULL, 0, &config, &result, &err) < 0);
+    opts.tensors = tensors;
+    opts.n_tensors = 1;
+    CHECK(tl_worker_run(worker, loaded, &opts, &result, &err) < 0);
     CHECK(strstr(err.msg, "2 tensors, not 1") != NULL);
     CHECK(result.run_code < 0 && result.tasks == 0 && result.artifacts[0] == '\0');
-    CHECK(tl_worker_run(worker, loaded, NULL, 2, NULL, 0, &config, &result, &err) < 0);
-    CHECK(tl_worker_run(worker, loaded, tensors, 2, NULL, 1, &config, &result, &err) < 0);
+    opts.tensors = NULL;
+    opts.n_tensors = 2;
+    CHECK(tl_worker_run(worker, loaded, &opts, &result, &err) < 0);
+    opts.tensors = tensors;
+    opts.n_params = 1;
+    CHECK(tl_worker_run(worker, loaded, &opts, &result, &err) < 0);
+    CHECK(tl_worker_run(worker, loaded, NULL, &result, &err) == TL_EINVAL);
     return 0;
 }
 
@@ -100,6 +107,7 @@ static int run_levels(const struct tl_program *program, const char *root)
     CHECK(check_refusals(worker, loaded, tensors) == 0);
     for (int level = 0; level <= 3; level++) {
         struct tl_run_config config = TL_RUN_CONFIG_INIT;
+        struct tl_submit_opts given = TL_SUBMIT_OPTS_INIT;
         struct tl_run_result result;
         char dir[300];
 
@@ -107,7 +115,10 @@ static int run_levels(const struct tl_program *program, const char *root)
         config.dump_args = level;
         config.output_prefix = dir;
         memset(y, 0, sizeof(y));
-        if (tl_worker_run(worker, loaded, tensors, 2, NULL, 0, &config, &result, &err) != 0) {
+        given.tensors = tensors;
+        given.n_tensors = 2;
+        given.config = &config;
+        if (tl_worker_run(worker, loaded, &given, &result, &err) != 0) {
             fprintf(stderr, "level %d: %s\n", level, err.msg);
             return 1;
         }

@@ -17,6 +17,8 @@
 
 #include <tasklens/worker.h>
 
+#include "support/submit_opts.h"
+
 #define MAX_THREADS 64
 
 static char artifacts[] = "/tmp/tasklens-idle-XXXXXX";
@@ -130,7 +132,9 @@ static void run(struct rig *r, int level)
     (void)snprintf(dir, sizeof(dir), "%s/%d", artifacts, r->runs++);
     config.dump_args = level;
     config.output_prefix = dir;
-    check(tl_worker_run(r->worker, r->program, tensors, 4, params, program->n_params, &config, &result, &err), &err);
+    check(tl_worker_run(r->worker, r->program, SUBMIT_OPTS(tensors, 4, params, program->n_params, &config), &result,
+                        &err),
+          &err);
 }
 
 static void check_idle(enum tl_device_mode mode)

@@ -18,6 +18,7 @@
 #include "host/compare.h"
 #include "host/data.h"
 #include "host/params.h"
+#include "support/submit_opts.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define TSAN 1
@@ -353,8 +354,10 @@ static void run_here(struct chip *c, const char *runtime, int level, const char 
     config.case_name = c->case_name;
     config.dfx_avg_bytes = 4096;
     tl__data_reset(c->data);
-    if (tl_worker_run(c->worker, c->loaded, tl__data_tensors(c->data), tl__data_count(c->data), c->params,
-                      c->program->n_params, &config, &result, &err) != 0)
+    if (tl_worker_run(
+            c->worker, c->loaded,
+            SUBMIT_OPTS(tl__data_tensors(c->data), tl__data_count(c->data), c->params, c->program->n_params, &config),
+            &result, &err) != 0)
         fail_msg("%s", err.msg);
     expect_golden(c);
     assert_int_equal(result.records_attempted, due * (level > 0));

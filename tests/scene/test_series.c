@@ -16,6 +16,7 @@
 #include "artifact/swimlane.h"
 #include "base/env.h"
 #include "host/worker_impl.h"
+#include "support/submit_opts.h"
 
 #define N 16u
 enum { TILES = 4 };
@@ -81,7 +82,7 @@ static struct tl_run *submit_add(struct tl_worker *w, struct tl_loaded *l, unsig
         for (unsigned k = 0; k < N; k++)
             data[set][i][k] = i < 3 ? (float)(set + i + k) : -1.0f;
     }
-    if (tl_worker_submit(w, l, t, 4, params, 2, &c, &run, &err) != 0)
+    if (tl_worker_submit(w, l, SUBMIT_OPTS(t, 4, params, 2, &c), &run, &err) != 0)
         fail_msg("%s", err.msg);
     return run;
 }
@@ -94,7 +95,7 @@ static struct tl_run *submit_spin(struct tl_worker *w, struct tl_loaded *l, cons
     const struct tl_run_config c = everything(dir);
     struct tl_run *run = NULL;
 
-    if (tl_worker_submit(w, l, t, 2, NULL, 0, &c, &run, err) != 0)
+    if (tl_worker_submit(w, l, SUBMIT_OPTS(t, 2, NULL, 0, &c), &run, err) != 0)
         return NULL;
     return run;
 }

@@ -15,6 +15,7 @@
 #include "artifact/args_dump.h"
 #include "artifact/dfx_meta.h"
 #include "host/worker_impl.h"
+#include "support/submit_opts.h"
 
 #define N 8192u
 #define TILES 64u
@@ -83,7 +84,7 @@ static void submit(struct device *d, const char *dir, bool slow)
     config.dfx_buffers = slow ? 2 : 0;
     config.dfx_avg_bytes = slow ? 1024 : 0;
     config.throttle_writer_bytes_s = slow ? 100000 : 0;
-    if (tl_worker_submit(d->worker, d->add, tensors, 4, params, 2, &config, &d->run, &err) != 0)
+    if (tl_worker_submit(d->worker, d->add, SUBMIT_OPTS(tensors, 4, params, 2, &config), &d->run, &err) != 0)
         fail_msg("%s: %s", d->platform, err.msg);
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/env.h"
 #include "host/worker_impl.h"
+#include "support/submit_opts.h"
 
 #define N 4096u
 
@@ -135,7 +136,7 @@ static struct tl_run *submit(struct tl_worker *w, struct tl_loaded *l, float *to
     struct tl_run *run = NULL;
     struct tl_error err = {.msg = ""};
 
-    if (tl_worker_submit(w, l, tensors, 2, &add, 1, &config, &run, &err) != 0)
+    if (tl_worker_submit(w, l, SUBMIT_OPTS(tensors, 2, &add, 1, &config), &run, &err) != 0)
         fail_msg("%s", err.msg);
     return run;
 }
@@ -254,7 +255,7 @@ static void one_cluster_is_enough(void **state)
 
         config.block_dim = block_dim;
         assert_int_equal(tl_worker_load_linked(w, &add_program, &l, NULL), 0);
-        if (tl_worker_run(w, l, tensors, 2, &add, 1, &config, NULL, &err) != 0)
+        if (tl_worker_run(w, l, SUBMIT_OPTS(tensors, 2, &add, 1, &config), NULL, &err) != 0)
             fail_msg("%s", err.msg);
         expect_sum(out, add);
         expect_recording("narrow", add);
@@ -342,11 +343,13 @@ static void a_worker_outlives_its_chip(void **state)
 
         (void)snprintf(dir, sizeof(dir), "outlive-%d", i);
         config = config_for(2, dir);
-        assert_int_equal(tl_worker_submit(w, crash, crash_tensors, 2, crash_params, 1, &config, &run, NULL), 0);
+        assert_int_equal(
+            tl_worker_submit(w, crash, SUBMIT_OPTS(crash_tensors, 2, crash_params, 1, &config), &run, NULL), 0);
         (void)snprintf(beside, sizeof(beside), "beside-%d", i);
         config = config_for(2, beside);
         z[0] = 0.0f;
-        assert_int_equal(tl_worker_submit(w, add, add_tensors, 4, add_params_, 2, &config, &next, &err), 0);
+        assert_int_equal(tl_worker_submit(w, add, SUBMIT_OPTS(add_tensors, 4, add_params_, 2, &config), &next, &err),
+                         0);
         assert_int_equal(tl_worker_wait(w, run, &result, &err), TL_ECRASH);
         assert_int_equal(result.run_code, TL_ECRASH);
         assert_true(result.records_collected >= 5);
@@ -357,7 +360,7 @@ static void a_worker_outlives_its_chip(void **state)
         assert_string_equal(result.artifacts, fixture_path(beside));
         assert_true(z[0] == 6.0f && z[15] == 0.0f);
         config = config_for(0, NULL);
-        assert_int_equal(tl_worker_run(w, add, add_tensors, 4, add_params_, 2, &config, &result, &err), 0);
+        assert_int_equal(tl_worker_run(w, add, SUBMIT_OPTS(add_tensors, 4, add_params_, 2, &config), &result, &err), 0);
         assert_true(z[0] == 6.0f && z[15] == 0.0f);
     }
     tl_worker_close(w);
@@ -371,7 +374,7 @@ static int run_spin(struct tl_worker *w, struct tl_loaded *l, struct tl_run_resu
         {.name = "y", .data = y, .shape = {64}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_OUT}};
     const struct tl_run_config config = config_for(0, NULL);
 
-    return tl_worker_run(w, l, tensors, 2, NULL, 0, &config, result, err);
+    return tl_worker_run(w, l, SUBMIT_OPTS(tensors, 2, NULL, 0, &config), result, err);
 }
 
 /* A kernel that never returns: a chip of its own is replaced, a thread of ours stays, and the worker says so. */
@@ -429,7 +432,7 @@ static void a_long_run_that_moves_is_left_alone(void **state)
     w = open_worker(TL_DEVICE_THREAD, NULL);
     unsetenv("TASKLENS_OP_EXECUTE_TIMEOUT_US");
     assert_int_equal(tl_worker_load_linked(w, &slow_program, &l, NULL), 0);
-    assert_int_equal(tl_worker_submit(w, l, &tensor, 1, NULL, 0, &config, &run, NULL), 0);
+    assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(&tensor, 1, NULL, 0, &config), &run, NULL), 0);
     while (tl__run_settle(run, tl__now_ns() + 20000000) == TL_ETIMEDOUT) {
         tl__run_progress(run, &retired, &submitted);
         assert_true(retired <= submitted && submitted <= SLOW_TASKS);
@@ -455,9 +458,44 @@ static void closing_does_not_wait_for_a_run(void **state)
     struct tl_run *run;
 
     (void)state;
-    assert_int_equal(tl_worker_submit(w, l, tensors, 2, NULL, 0, &config, &run, NULL), 0);
+    assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(tensors, 2, NULL, 0, &config), &run, NULL), 0);
     tl_worker_close(w);
     tl_worker_close(NULL);
+}
+
+/* A caller of a newer version has more options, one of an older version fewer; no configuration is every default. */
+static void expect_options_checked(struct tl_worker *w, struct tl_loaded *l)
+{
+    const struct tl_host_tensor tensors[2] = {
+        {.name = "in", .data = in, .shape = {N}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_IN},
+        {.name = "out", .data = out, .shape = {N}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_OUT}};
+    struct {
+        struct tl_submit_opts known;
+        uint64_t later;
+    } future = {.known = TL_SUBMIT_OPTS_INIT, .later = 1};
+    const int64_t add = 3;
+    struct tl_run_result result;
+    struct tl_error err;
+
+    future.known.struct_size = sizeof(future);
+    future.known.tensors = tensors;
+    future.known.n_tensors = 2;
+    future.known.params = &add;
+    future.known.n_params = 1;
+    assert_int_equal(tl_worker_run(w, l, &future.known, &result, &err), TL_EVERSION);
+    assert_non_null(strstr(err.msg, "tl_submit_opts"));
+    assert_int_equal(result.run_code, TL_EVERSION);
+    future.later = 0;
+    assert_int_equal(tl_worker_run(w, l, &future.known, &result, &err), 0);
+    expect_sum(out, add);
+    assert_string_equal(result.artifacts, "");
+    future.known.struct_size = offsetof(struct tl_submit_opts, config);
+    future.known.config = (const struct tl_run_config *)&add; /* beyond what an older caller has: never read */
+    memset(out, 0, sizeof(out));
+    assert_int_equal(tl_worker_run(w, l, &future.known, &result, &err), 0);
+    expect_sum(out, add);
+    future.known.struct_size = 3;
+    assert_int_equal(tl_worker_run(w, l, &future.known, &result, &err), TL_EINVAL);
 }
 
 static void what_a_worker_refuses(void **state)
@@ -485,30 +523,31 @@ static void what_a_worker_refuses(void **state)
 
     w = open_worker(TL_DEVICE_THREAD, NULL);
     assert_int_equal(tl_worker_load_linked(w, &add_program, &l, NULL), 0);
+    expect_options_checked(w, l);
     future.known.struct_size = sizeof(future);
-    assert_int_equal(tl_worker_submit(w, l, NULL, 0, &one, 1, &future.known, &run, &err), TL_EVERSION);
+    assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, &one, 1, &future.known), &run, &err), TL_EVERSION);
     future.later = 0;
-    assert_int_equal(tl_worker_submit(w, l, NULL, 0, &too_much, 1, &future.known, &run, &err), TL_ERANGE);
+    assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, &too_much, 1, &future.known), &run, &err), TL_ERANGE);
     assert_non_null(strstr(err.msg, "add of adder must be 0 to 1000, not 1001"));
-    assert_int_equal(tl_worker_submit(w, l, NULL, 0, NULL, 0, &future.known, &run, &err), TL_EINVAL);
-    assert_int_equal(tl_worker_submit(w, l, &tensor, 1, &one, 1, &future.known, &run, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, NULL, 0, &future.known), &run, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(&tensor, 1, &one, 1, &future.known), &run, &err), TL_EINVAL);
     future.known.dump_args = 4;
-    assert_int_equal(tl_worker_submit(w, l, NULL, 0, &one, 1, &future.known, &run, &err), TL_ERANGE);
+    assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, &one, 1, &future.known), &run, &err), TL_ERANGE);
     future.known.dump_args = 2;
-    assert_int_equal(tl_worker_submit(w, l, NULL, 0, &one, 1, &future.known, &run, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, &one, 1, &future.known), &run, &err), TL_EINVAL);
     assert_non_null(strstr(err.msg, "output prefix"));
     future.known.dump_args = 0;
     future.known.dep_gen = true;
-    assert_int_equal(tl_worker_submit(w, l, NULL, 0, &one, 1, &future.known, &run, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, &one, 1, &future.known), &run, &err), TL_EINVAL);
     assert_non_null(strstr(err.msg, "output prefix"));
     future.known.dep_gen = false;
     future.known.block_dim = 2;
     future.known.aicpu_threads = 4;
-    assert_int_equal(tl_worker_submit(w, l, NULL, 0, &one, 1, &future.known, &run, &err), TL_ERANGE);
+    assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, &one, 1, &future.known), &run, &err), TL_ERANGE);
     assert_non_null(strstr(err.msg, "4 AICPU threads are 3 schedulers"));
     future.known.block_dim = future.known.aicpu_threads = 0;
     future.known.runtime = "other";
-    assert_int_equal(tl_worker_submit(w, l, NULL, 0, &one, 1, &future.known, &run, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, &one, 1, &future.known), &run, &err), TL_EINVAL);
     tl_worker_close(w);
 }
 
@@ -536,7 +575,7 @@ static void tensors_that_are_missing_are_refused_and_the_result_says_so(void **s
         if (n == 2)
             continue;
         memset(&result, 0x5a, sizeof(result));
-        assert_int_equal(tl_worker_run(w, closed, tensors, n, &add, 1, &config, &result, &err), TL_EINVAL);
+        assert_int_equal(tl_worker_run(w, closed, SUBMIT_OPTS(tensors, n, &add, 1, &config), &result, &err), TL_EINVAL);
         assert_non_null(strstr(err.msg, "adder takes 2 tensors, not"));
         assert_int_equal(result.run_code, TL_EINVAL);
         assert_int_equal(result.tasks, 0);
@@ -544,19 +583,20 @@ static void tensors_that_are_missing_are_refused_and_the_result_says_so(void **s
         assert_string_equal(result.artifacts, "");
     }
     for (uint32_t n = 0; n < 2; n++) {
-        assert_int_equal(tl_worker_run(w, open, tensors, n, &add, 1, &config, &result, &err), TL_EGRAPH);
+        assert_int_equal(tl_worker_run(w, open, SUBMIT_OPTS(tensors, n, &add, 1, &config), &result, &err), TL_EGRAPH);
         assert_non_null(strstr(err.msg, n == 0 ? "tensor 0 is a tensor of the program that this run was not given"
                                                : "tensor 1 is a tensor of the program that this run was not given"));
         assert_int_equal(result.run_code, TL_EGRAPH);
     }
-    assert_int_equal(tl_worker_run(w, open, NULL, 2, &add, 1, &config, &result, &err), TL_EINVAL);
-    assert_int_equal(tl_worker_run(w, open, tensors, 2, NULL, 1, &config, &result, &err), TL_EINVAL);
-    assert_int_equal(tl_worker_run(w, open, tensors, 2, &add, 1, NULL, &result, &err), TL_EINVAL);
-    assert_int_equal(tl_worker_run(w, NULL, tensors, 2, &add, 1, &config, &result, &err), TL_EINVAL);
-    assert_int_equal(tl_worker_run(NULL, open, tensors, 2, &add, 1, &config, &result, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_run(w, open, SUBMIT_OPTS(NULL, 2, &add, 1, &config), &result, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_run(w, open, SUBMIT_OPTS(tensors, 2, NULL, 1, &config), &result, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_run(w, open, NULL, &result, &err), TL_EINVAL);
+    assert_non_null(strstr(err.msg, "TL_SUBMIT_OPTS_INIT"));
+    assert_int_equal(tl_worker_run(w, NULL, SUBMIT_OPTS(tensors, 2, &add, 1, &config), &result, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_run(NULL, open, SUBMIT_OPTS(tensors, 2, &add, 1, &config), &result, &err), TL_EINVAL);
     assert_int_equal(result.run_code, TL_EINVAL);
-    assert_int_equal(tl_worker_submit(w, open, tensors, 2, &add, 1, &config, NULL, &err), TL_EINVAL);
-    assert_int_equal(tl_worker_run(w, closed, tensors, 2, &add, 1, &config, &result, &err), 0);
+    assert_int_equal(tl_worker_submit(w, open, SUBMIT_OPTS(tensors, 2, &add, 1, &config), NULL, &err), TL_EINVAL);
+    assert_int_equal(tl_worker_run(w, closed, SUBMIT_OPTS(tensors, 2, &add, 1, &config), &result, &err), 0);
     assert_int_equal(result.run_code, 0);
     tl_worker_close(w);
 }

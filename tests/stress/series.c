@@ -222,10 +222,16 @@ static void open_house(struct house *h)
 
 static void submit(struct house *h, struct run *r)
 {
+    const struct tl_submit_opts opts = {.struct_size = sizeof(opts),
+                                        .tensors = tl__data_tensors(r->data),
+                                        .n_tensors = tl__data_count(r->data),
+                                        .params = r->params,
+                                        .n_params = programs[r->kind]->n_params,
+                                        .config = &r->config};
+
     if (r->outside)
         tl_worker_capture_end(h->worker);
-    r->code = tl_worker_submit(h->worker, h->loaded[r->kind], tl__data_tensors(r->data), tl__data_count(r->data),
-                               r->params, programs[r->kind]->n_params, &r->config, &r->run, &r->error);
+    r->code = tl_worker_submit(h->worker, h->loaded[r->kind], &opts, &r->run, &r->error);
     if (r->outside)
         tl_worker_capture_begin(h->worker);
     if (r->code != 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/capture.h"
 #include "support/scratch.h"
+#include "support/submit_opts.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
@@ -190,8 +191,8 @@ void capture_open(struct capture *c)
 void capture_submit(struct capture *c, const struct tl_program *program, const struct tl_host_tensor *tensors,
                     uint32_t n_tensors)
 {
-    if (tl_worker_submit(worker_of(c->cell), load(c->cell, program), tensors, n_tensors, NULL, 0, &c->config, &c->run,
-                         &c->error) != 0)
+    if (tl_worker_submit(worker_of(c->cell), load(c->cell, program),
+                         SUBMIT_OPTS(tensors, n_tensors, NULL, 0, &c->config), &c->run, &c->error) != 0)
         fail_msg("%s", c->error.msg);
 }
 

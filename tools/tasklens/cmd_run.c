@@ -209,6 +209,7 @@ static bool in_window(const struct tl_run_session *s, int64_t round)
 /* One round. 0, or the exit code that ends the command. */
 static int run_round(struct tl_run_session *s, int64_t round)
 {
+    struct tl_submit_opts given = TL_SUBMIT_OPTS_INIT;
     struct tl_run_config config = s->o.config;
     struct tl_run_result result;
     struct tl_error err;
@@ -223,8 +224,12 @@ static int run_round(struct tl_run_session *s, int64_t round)
     config.case_name = s->case_name;
     if (round > 0)
         tl__data_reset(s->data);
-    rc = tl_worker_submit(s->worker, s->loaded, tl__data_tensors(s->data), tl__data_count(s->data), s->params,
-                          s->program->n_params, &config, &run, &err);
+    given.tensors = tl__data_tensors(s->data);
+    given.n_tensors = tl__data_count(s->data);
+    given.params = s->params;
+    given.n_params = s->program->n_params;
+    given.config = &config;
+    rc = tl_worker_submit(s->worker, s->loaded, &given, &run, &err);
     if (rc != 0) {
         (void)tl__cmd_fail(COMMAND, "%s", err.msg);
         return tl__run_refused(rc, s->o.recording && round > 0);

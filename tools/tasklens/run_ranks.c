@@ -224,6 +224,7 @@ static int submit(struct ranks *r, int64_t i)
 {
     struct tl_run_session *s = r->s;
     struct slot *slot = &r->slots[i % r->n_slots];
+    struct tl_submit_opts given = TL_SUBMIT_OPTS_INIT;
     struct tl_run_config config = s->o.config;
     struct tl_error err;
     int rc = 0;
@@ -245,8 +246,12 @@ static int submit(struct ranks *r, int64_t i)
     config.case_name = s->case_name;
     if (i >= r->n_slots)
         tl__data_reset(slot->data);
-    rc = tl_worker_submit(slot->chip->worker, slot->chip->loaded, tl__data_tensors(slot->data),
-                          tl__data_count(slot->data), s->params, s->program->n_params, &config, &slot->run, &err);
+    given.tensors = tl__data_tensors(slot->data);
+    given.n_tensors = tl__data_count(slot->data);
+    given.params = s->params;
+    given.n_params = s->program->n_params;
+    given.config = &config;
+    rc = tl_worker_submit(slot->chip->worker, slot->chip->loaded, &given, &slot->run, &err);
     if (rc != 0) {
         slot->run = NULL;
         (void)tl__cmd_fail(COMMAND, "rank %" PRIu32 ", dispatch %" PRIu32 ": %s", slot->chip->rank, slot->dispatch,
