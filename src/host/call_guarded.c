@@ -19,12 +19,12 @@
 
 #define STACK_BYTES ((size_t)64 * 1024)
 #define NULL_PAGE 4096u
-#define STACK_REACH ((uintptr_t)1 << 20) /* an address so near the stack pointer lies behind the stack's end */
+#define STACK_REACH ((uintptr_t)1 << 20) /* an address this close to the stack pointer is past the stack's end */
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
-/* The call under way. The handler runs on the thread that wrote all this, or looks at `thread` only. */
+/* The current call. The handler runs on the thread that wrote these fields, or reads `thread` only. */
 static struct {
     volatile pid_t thread; /* 0: none */
     sigjmp_buf back;
@@ -57,18 +57,18 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
         guard.thread = 0;
         siglongjmp(guard.back, 1);
     }
-    /* Another thread's: as if nobody were here. A fault repeats itself, what was sent does not. */
+    /* Another thread's signal: restore its default action. A fault happens again by itself; a sent signal does not. */
     (void)signal(signal_number, SIG_DFL);
     if (signal_number != SIGABRT && info->si_code <= 0)
         (void)raise(signal_number);
 }
 
-/* True while ours. What has a handler is left to it. */
+/* True if our handler is installed. A signal that has another handler keeps it. */
 static bool catch_signal(int signal_number, struct sigaction *ret_before)
 {
     struct sigaction action;
 
-#ifdef TL__TSAN /* its handlers do not show in what sigaction() tells */
+#ifdef TL__TSAN /* sigaction() does not return its handlers */
     return false;
 #endif
     if (sigaction(signal_number, NULL, ret_before) != 0 || (ret_before->sa_flags & SA_SIGINFO) != 0 ||
@@ -76,12 +76,13 @@ static bool catch_signal(int signal_number, struct sigaction *ret_before)
         return false;
     memset(&action, 0, sizeof(action));
     action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER; /* a second one while the first looks for its place */
+    action.sa_flags =
+        SA_SIGINFO | SA_ONSTACK | SA_NODEFER; /* a second fault while the first one's place is looked up */
     (void)sigemptyset(&action.sa_mask);
     return sigaction(signal_number, &action, NULL) == 0;
 }
 
-/* The object and the place in it; nothing where the code is in no object. */
+/* Appends the object and the offset in it; nothing if the code belongs to no object. */
 static void put_code(char *how, size_t size)
 {
     size_t used = strlen(how);
@@ -95,7 +96,7 @@ static void put_code(char *how, size_t size)
                    guard.code - (uintptr_t)object.dli_fbase);
 }
 
-/* Where in the program. A compiled one's object is gone when this is read. */
+/* Appends the place in the program. The object of a program compiled here is removed before a user reads this. */
 static void put_place(char *how, size_t size)
 {
     struct tl_text t = {how, size, strlen(how)};

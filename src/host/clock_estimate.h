@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From questions and answers to how far two clocks are apart. Pure: clocks come in as numbers. An answer that was given
- * between two readings of our own clock bounds the difference from both sides, however unequal the two ways are; of
- * many the one that came back soonest says most.
+ * Estimates the difference of two clocks from questions and answers. Pure: clock readings are arguments. An answer that
+ * was given between two readings of our own clock bounds the difference from both sides, however unequal the two
+ * delays are. Of many answers the one with the shortest round trip gives the tightest bound.
  */
 #ifndef TL_HOST_CLOCK_ESTIMATE_H
 #define TL_HOST_CLOCK_ESTIMATE_H

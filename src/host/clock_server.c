@@ -21,7 +21,7 @@
 #define SOCKET_NAME "socket"
 #define TRIES 64u
 #define TURN_US 50000               /* a peer that asks and then says nothing is dropped after this time */
-#define TURN_NS UINT64_C(200000000) /* and one that never stops asking after this time */
+#define TURN_NS UINT64_C(200000000) /* a peer that asks without end is dropped after this time */
 #define RETRY_NS UINT64_C(10000000)
 #define ANSWER_NS UINT64_C(200000000)
 
@@ -85,7 +85,7 @@ static int open_socket(uint64_t wait_us)
     return fd;
 }
 
-/* ---- the one that answers ---- */
+/* ---- server ---- */
 
 /* At most TRIES questions, in at most TURN_NS: one peer cannot keep the others waiting for long. */
 static void answer(const struct tl_clock_server *s, int fd)
@@ -175,7 +175,7 @@ void tl__clock_server_stop(struct tl_clock_server *s)
     tl__free(s);
 }
 
-/* ---- the one that asks ---- */
+/* ---- client ---- */
 
 static int reach(const char *root, uint64_t patience_us)
 {
@@ -205,7 +205,7 @@ void tl__clock_ask(const char *root, uint64_t patience_ns, struct tl_clock_readi
     tl_au32 never = 0;
     int fd;
 
-    /* One that is there answers at once; one that is there and does not is stopped, and not waited for long. */
+    /* A running server answers at once. One that does not answer is stopped; the wait for it is short. */
     while ((fd = reach(root, (left < ANSWER_NS ? left : ANSWER_NS) / 1000 + 1)) < 0 &&
            tl__now_ns() + RETRY_NS < until) {
         (void)tl__park(&never, 0, tl__now_ns() + RETRY_NS);

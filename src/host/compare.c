@@ -74,7 +74,7 @@ static struct rule rule_of(unsigned dtype, const struct tl_tolerance *t)
         r.value = reduction * 0x1p-24;
         r.row = sqrt(reduction) * 0x1p-22;
     }
-    /* What no output of the dtype can be better than, unless one asks for it by name. */
+    /* The precision of the dtype is the lower bound, unless a tolerance names the output. */
     if (r.format.bits != 0 && r.format.bits < 24 && (t->relative == 0 || t->output == NULL))
         r.row = larger(r.row, ldexp(1.0, 1 - r.format.bits));
     return r;
@@ -115,7 +115,7 @@ static double allowed_at(const struct rule *r, const struct row *row, double wan
     return r->format.ulps * ulp(r, want) + r->value * fabs(want) + r->row * row->magnitude + r->absolute;
 }
 
-/* |got - want|, with the cases that a subtraction does not tell. */
+/* |got - want|, and the cases that a subtraction does not cover: NaN and infinities. */
 static double distance(double got, double want)
 {
     if (isnan(got) || isnan(want))
@@ -186,7 +186,7 @@ static void note_bad(struct walk *w, const struct row *row, size_t i)
         unravel(row->at + i, w->rank, w->shape, c->first[c->first_count++]);
 }
 
-/* Integers beyond 2^53 have no double of their own: whether they differ is decided on the integers. */
+/* Not every integer beyond 2^53 is a double: such values are compared as integers. */
 static double difference(const struct walk *w, const struct row *row, size_t i)
 {
     double d;

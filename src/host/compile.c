@@ -28,7 +28,7 @@ extern char **environ;
 #define SUFFIX ".so"
 #define FLAGS_MAX 64 /* words of one variable */
 
-/* The headers: $TASKLENS_INCLUDE, an installation's, or this source tree's. Without any the compiler's own places. */
+/* The headers: $TASKLENS_INCLUDE, the installation's, or this source tree's; else the compiler's own directories. */
 static void include_flag(char *flag, size_t size)
 {
     static const char *const candidates[] = {"../include/tasklens/program.h", "../../include/tasklens/program.h",
@@ -44,7 +44,7 @@ static void include_flag(char *flag, size_t size)
         (void)snprintf(flag, size, "-I/usr/local/include");
 }
 
-/* The directory of what this process compiled, and the object in it: a signal that is handled removes them. */
+/* The directory and the object that this process compiled. A handled signal removes both. */
 static int listed[2] = {-1, -1};
 
 static bool ends_with(const char *text, const char *end)
@@ -64,7 +64,7 @@ bool tl__compile_takes(const char *path)
     return ends_with(path, ".c") || is_cxx(path);
 }
 
-/* A command line in the making. */
+/* A command line that is being built. */
 struct line {
     const char *words[TL_COMPILE_MAX_SOURCES * 3 + 2 * FLAGS_MAX + 16];
     size_t count;
@@ -77,7 +77,7 @@ static void add(struct line *l, const char *word)
         l->words[l->count++] = word;
 }
 
-/* The words of an environment variable, by white space, as make takes them apart. 0, or TL_ERANGE. */
+/* Adds the words of an environment variable, split at white space as make does. 0, or TL_ERANGE. */
 static int add_flags(struct line *l, const char *variable, char *text, size_t size, struct tl_error *reterr)
 {
     const char *value = getenv(variable);
@@ -97,7 +97,7 @@ static int add_flags(struct line *l, const char *variable, char *text, size_t si
     return 0;
 }
 
-/* The environment without what is loaded into this process first. On tl__alloc; NULL: no memory. */
+/* The environment without LD_PRELOAD. Allocated by tl__alloc; NULL: no memory. */
 static char **plain_environment(void)
 {
     size_t n = 0, kept = 0;
@@ -139,7 +139,7 @@ static int run_words(const char *const *words, int out)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Where the compiler has a library. False: it has none of that name. */
+/* The path of one of the compiler's libraries. False: it has none of that name. */
 static bool find_library(const char *compiler, const char *name, char *ret_path, size_t size)
 {
     char option[128];
@@ -156,7 +156,7 @@ static bool find_library(const char *compiler, const char *name, char *ret_path,
     (void)close(ends[1]);
     ret_path[n > 0 ? n : 0] = '\0';
     ret_path[strcspn(ret_path, "\n")] = '\0';
-    return ret_path[0] == '/' && access(ret_path, R_OK) == 0; /* what it does not find it gives back as it was */
+    return ret_path[0] == '/' && access(ret_path, R_OK) == 0; /* a name that it does not find comes back unchanged */
 }
 
 #if defined(__aarch64__)
@@ -165,7 +165,7 @@ static bool find_library(const char *compiler, const char *name, char *ret_path,
 #define CLANG_RUNTIME "libclang_rt.asan-x86_64.so"
 #endif
 
-/* Clang puts the sanitizer's library into executables only, unless it is told to share it. */
+/* Clang links the sanitizer's library into executables only, unless -shared-libsan asks for the shared one. */
 static bool is_clang(const char *compiler)
 {
     char path[4096];
@@ -176,7 +176,7 @@ static bool is_clang(const char *compiler)
 static void add_sanitizer(struct line *l, const char *compiler)
 {
     add(l, "-fsanitize=address,undefined");
-    add(l, "-fno-sanitize=object-size"); /* the address sanitizer says more of the same */
+    add(l, "-fno-sanitize=object-size"); /* the address sanitizer reports the same faults with more detail */
     add(l, "-fno-sanitize-recover=all");
     add(l, "-fno-omit-frame-pointer");
     if (is_clang(compiler))
@@ -194,7 +194,7 @@ static const char *compiler_of(const struct tl_compile_opts *opts, bool *ret_cxx
     return named != NULL && named[0] != '\0' ? named : *ret_cxx ? "c++" : "cc";
 }
 
-/* The whole command line. One C++ file makes it the C++ compiler's, which is told of the C files that they are C. */
+/* Builds the whole command line. With one C++ file or more it is the C++ compiler's, and -x c marks the C files. */
 static int make_line(struct line *l, const struct tl_compile_opts *opts, const char *object, struct tl_error *reterr)
 {
     bool cxx;
@@ -215,7 +215,8 @@ static int make_line(struct line *l, const struct tl_compile_opts *opts, const c
     add(l, "-fno-math-errno");
     include_flag(l->include, sizeof(l->include));
     add(l, l->include);
-    rc = add_flags(l, cxx ? "CXXFLAGS" : "CFLAGS", l->flags[0], sizeof(l->flags[0]), reterr); /* after ours: they win */
+    rc = add_flags(l, cxx ? "CXXFLAGS" : "CFLAGS", l->flags[0], sizeof(l->flags[0]),
+                   reterr); /* after ours, so that the user's flags win */
     add(l, "-o");
     add(l, object);
     for (size_t i = 0; i < opts->count; i++) {
@@ -236,7 +237,7 @@ static int make_line(struct line *l, const struct tl_compile_opts *opts, const c
     return rc;
 }
 
-/* Says the line as it is run. */
+/* Logs the command line. */
 static void show_line(const struct line *l)
 {
     char text[900];
@@ -247,7 +248,7 @@ static void show_line(const struct line *l)
     tl_log_info("%s%s", text, used >= sizeof(text) ? " ..." : "");
 }
 
-/* ---- The directory of a compiled program. Who uses it holds a lock on it, which dies with the process ---- */
+/* ---- The directory of a compiled program. Its user holds a lock on it, which ends with the process ---- */
 
 /* The lock on `dir` and its descriptor; -1 if another has it, or has just removed the directory. */
 static int lock_dir(const char *dir)
@@ -264,7 +265,7 @@ static int lock_dir(const char *dir)
     return -1;
 }
 
-/* Removes our user's directories in `tmp` whose processes are gone. */
+/* Removes this user's directories in `tmp` whose processes have ended. */
 static void remove_stale(const char *tmp)
 {
     const struct dirent *entry;
@@ -302,13 +303,13 @@ static int make_dir(const char *tmp, char *dir, size_t size)
             return -1;
         lock = lock_dir(dir);
         if (lock >= 0)
-            return lock; /* else another process took it for stale before it was locked */
+            return lock; /* else another process removed it as stale before it was locked */
         errno = EAGAIN;
     }
     return -1;
 }
 
-/* Copies `text` with each `from` in it as `to`. */
+/* Copies `text` with each `from` replaced by `to`. */
 static void rename_in(const char *text, const char *from, const char *to, char *ret, size_t size)
 {
     size_t used = 0;
@@ -323,7 +324,7 @@ static void rename_in(const char *text, const char *from, const char *to, char *
     }
 }
 
-/* Whether the object is a program; what is wrong with it is said of the source, which the user has. */
+/* Checks that the object is a program. Messages name the source, because the user has no object. */
 static int check_object(const char *source, const char *path, struct tl_error *reterr)
 {
     struct tl_object object;
@@ -346,7 +347,7 @@ int tl__compile(const char *source, char *ret_path, size_t size, int *ret_lock, 
     return tl__compile_files(&opts, ret_path, size, ret_lock, reterr);
 }
 
-/* Compiles into ret_path, whose directory is there. */
+/* Compiles into ret_path, whose directory exists. */
 static int compile_into(const struct tl_compile_opts *opts, const char *object, struct tl_error *reterr)
 {
     const char *source = opts->sources[0];
@@ -452,10 +453,10 @@ void tl__compile_discard(const char *path, int lock)
         tl__leftover_remove(listed[i]);
         listed[i] = -1;
     }
-    (void)close(lock); /* last: until here nobody else may take the directory for stale */
+    (void)close(lock); /* last: until here no other process may remove the directory as stale */
 }
 
-/* The length of NAME in NAME.so; 0: it is no such name. */
+/* The length of NAME in NAME.so; 0: the name has another form. */
 static size_t stem_of(const char *name)
 {
     size_t n = strlen(name), stem = n > strlen(SUFFIX) ? n - strlen(SUFFIX) : 0;
@@ -463,7 +464,7 @@ static size_t stem_of(const char *name)
     return stem > 0 && strcmp(name + stem, SUFFIX) == 0 ? stem : 0;
 }
 
-/* Also a source tree has a directory of that name. */
+/* A source tree has a directory of that name too. */
 static bool holds_programs(const char *dir)
 {
     const struct dirent *entry;

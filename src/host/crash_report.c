@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a crashed chip left in its status, for people: line by line, with the place in the program's source. */
+/* Logs what a crashed chip left in its status, line by line, with the place in the program's source. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include "host/compile.h"
 #include "host/worker_impl.h"
 
-/* The copy of the program that the recording has, else the object itself; *ret_shown: how it is named, NULL: it will
- * be gone when this is read. */
+/* The recording's copy of the program, else the object itself. *ret_shown: its name in messages; NULL: the object is
+ * removed before a user reads this. */
 static const char *find_object(const struct tl_run *run, char *copy, size_t size, const char **ret_shown)
 {
     const struct tl_object *object = &run->loaded->object;
@@ -24,7 +24,7 @@ static const char *find_object(const struct tl_run *run, char *copy, size_t size
     return object->path;
 }
 
-/* What crashed was no code of an object that was loaded: nothing. */
+/* Appends nothing if the crashed code belongs to no loaded object. */
 static void describe_place(const struct tl_run *run, char *text, size_t size)
 {
     const struct tl_code_place place = {
@@ -55,7 +55,7 @@ void tl__crash_report(struct tl_run *run)
     pending = place[0] != '\0';
     for (line = run->end.block; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         *end = '\0';
-        if (pending && strncmp(line, "argument ", 9) == 0) { /* after who and what, before what it was given */
+        if (pending && strncmp(line, "argument ", 9) == 0) { /* after the task and the fault, before its arguments */
             tl_log_error("[CRASH] %s", place);
             pending = false;
         }

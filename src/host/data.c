@@ -25,7 +25,7 @@ struct tl_data {
     char names[TL_MAX_PROGRAM_ARGS][64];
     uint64_t streams[TL_MAX_PROGRAM_ARGS]; /* state of each tensor's generator */
     uint64_t bytes[TL_MAX_PROGRAM_ARGS];
-    void *original[TL_MAX_PROGRAM_ARGS]; /* INOUT: as it went in */
+    void *original[TL_MAX_PROGRAM_ARGS]; /* INOUT: the value before the run */
     void *expected[TL_MAX_PROGRAM_ARGS];
     int64_t values[]; /* of the program's parameters */
 };
@@ -57,14 +57,14 @@ void tl__data_destroy(struct tl_data *d)
     tl__free(d);
 }
 
-/* Keeps the first failure; later ones follow from it. */
+/* Keeps the first failure; later failures are consequences of it. */
 static void note(struct tl_data *d, int code, const char *text, const char *name)
 {
     if (d->error.code == 0)
         (void)tl__fail(&d->error, code, "%s: %s \"%s\"", d->program->name, text, name);
 }
 
-/* The same for a name that is none: what there is says what was meant. */
+/* The same for an unknown name; lists the known names. */
 static void note_unknown(struct tl_data *d, const char *what, const char *name, const char *known)
 {
     if (d->error.code == 0)
@@ -72,7 +72,7 @@ static void note_unknown(struct tl_data *d, const char *what, const char *name, 
                        d->phase == PHASE_GOLDEN ? "golden" : "prepare", what, name, known[0] != '\0' ? known : "none");
 }
 
-/* Appends to "a, b, c"; what does not fit is left out. */
+/* Appends to "a, b, c"; text that does not fit is left out. */
 static void append(char *list, size_t size, const char *name)
 {
     size_t used = strlen(list);
@@ -97,7 +97,7 @@ static int find(const struct tl_data *d, const char *name)
     return TL_ENOENT;
 }
 
-/* ---- What a program calls ---- */
+/* ---- Called by programs ---- */
 
 TL_API int64_t tl_data_param(const struct tl_data *d, const char *name)
 {
@@ -108,12 +108,12 @@ TL_API int64_t tl_data_param(const struct tl_data *d, const char *name)
             return d->values[i];
     for (uint32_t i = 0; i < d->program->n_params; i++)
         append(known, sizeof(known), d->program->params[i].name);
-    /* The first failure is kept behind a const pointer, because asking is no change of the data. */
+    /* Keeps the first failure behind a const pointer: a question does not change the data. */
     note_unknown((struct tl_data *)(uintptr_t)d, "parameter", name, known);
     return 0;
 }
 
-/* Where a tensor's generator begins: FNV-1a of its name, over the seed of all. */
+/* The start of a tensor's generator: FNV-1a of its name, seeded by the program's seed. */
 static uint64_t seed_of(const char *name)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -252,9 +252,9 @@ TL_API float tl_data_random(struct tl_data *d)
     return to_float(tl_data_random_u64(d));
 }
 
-/* ---- What the run calls ---- */
+/* ---- Called by the run ---- */
 
-/* A crash of prepare() or golden(). What a call noted before is most often its cause: null was used as an address. */
+/* A crash of prepare() or golden(). A failure noted before is its likely cause: NULL was used as an address. */
 static int crashed(const struct tl_data *d, const char *function, const char *how, struct tl_error *reterr)
 {
     if (d->error.code != 0)
@@ -265,7 +265,7 @@ static int crashed(const struct tl_data *d, const char *function, const char *ho
                     function, d->program->name, how);
 }
 
-/* Runs prepare() or golden(). What a call noted says more than the code that came of it. */
+/* Runs prepare() or golden(). A noted failure is more precise than the returned code, so it is reported. */
 static int run_phase(struct tl_data *d, enum phase phase, struct tl_error *reterr)
 {
     const char *function = phase == PHASE_GOLDEN ? "golden" : "prepare";
@@ -283,7 +283,7 @@ static int run_phase(struct tl_data *d, enum phase phase, struct tl_error *reter
         return tl__fail(reterr, d->error.code, "%s", d->error.msg);
     if (code < 0)
         return tl__fail(reterr, code, "%s: %s() failed: %s", d->program->name, function, tl_strerror(code));
-    if (code > 0) /* as main() would say it */
+    if (code > 0) /* as an exit code of main() */
         return tl__fail(reterr, TL_EINVAL, "%s: %s() failed: it returned %d; 0 is good, a negative code says why not",
                         d->program->name, function, code);
     return 0;

@@ -11,17 +11,17 @@
 /* `values`: of the program's parameters, copied. 0, TL_ENOMEM. The program outlives the data. */
 int tl__data_create(const struct tl_program *program, const int64_t *values, struct tl_data **ret_data,
                     struct tl_error *reterr);
-/* NULL is fine. */
+/* NULL: does nothing. */
 void tl__data_destroy(struct tl_data *d);
 
-/* Calls prepare(). The message names the program, and the tensor where one is at fault. TL_ECRASH: it crashed, and may
- * have left the process' heap unusable: say so, and end the process without cleaning up. One such call at a time. */
+/* Calls prepare(). The message names the program, and the tensor where one is at fault. TL_ECRASH: it crashed, and the
+ * process's heap may be corrupt: print a message and end the process without cleaning up. One such call at a time. */
 int tl__data_prepare(struct tl_data *d, struct tl_error *reterr);
 /* Replaces an input (or inout) by a .npy file of exactly its dtype and shape: --arg. After prepare, before remember. */
 int tl__data_replace(struct tl_data *d, const char *name, const char *path, struct tl_error *reterr);
-/* Keeps what INOUT tensors hold now, for golden() and reset. Once, when all inputs are in place. */
+/* Keeps a copy of the INOUT tensors, for golden() and reset. Call it once, when all inputs are set. */
 int tl__data_remember(struct tl_data *d, struct tl_error *reterr);
-/* Makes the data as it was when remembered: for another round. */
+/* Restores the data to the kept copy, for the next round. */
 void tl__data_reset(struct tl_data *d);
 /* Calls golden() (after remember). 0; TL_ENOENT without a message: the program has none; or golden's failure, TL_ECRASH
  * as with prepare. */

@@ -42,7 +42,7 @@ int tl__make_dirs(const char *path, struct tl_error *reterr)
         part[i] = '\0';
         if (mkdir(part, 0777) == 0)
             continue;
-        err = errno; /* is_dir() has one of its own */
+        err = errno; /* is_dir() changes errno */
         if (err != EEXIST && !is_dir(part))
             return tl__fail(reterr, tl__code_of_errno(err), "cannot make the directory %s: %s", part, strerror(err));
     }

@@ -8,7 +8,7 @@
 
 #include <tasklens/error.h>
 
-/* Makes `path` and what is missing above it. 0 also if it is there; TL_EIO, TL_EEXIST (a file is in the way). */
+/* Makes `path` and its missing parents. 0 also if it exists; TL_EIO; TL_EEXIST: a file has that name. */
 int tl__make_dirs(const char *path, struct tl_error *reterr);
 /* XXH3-64 of a file's bytes. */
 int tl__file_hash(const char *path, uint64_t *ret_hash, struct tl_error *reterr);

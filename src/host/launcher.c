@@ -12,17 +12,17 @@
 
 #define WORDS 4
 
-/* A launcher's variables; of several the first that is there counts. */
+/* A launcher's variables; of several the first that is set counts. */
 struct row {
     const char *name;
     const char *rank;
     const char *ranks[WORDS]; /* the last is NULL, as below */
     const char *job[WORDS];
-    const char *step; /* stands behind the job with a dot; without it this is no launched process */
+    const char *step; /* appended to the job after a dot; if it is not set, this process was not launched */
 };
 
-/* In a batch script Slurm sets SLURM_PROCID too, but no step: what runs there is one process, not one of many. PMIx
- * gives no size, so whoever is below it does. */
+/* In a batch script Slurm sets SLURM_PROCID too, but no step: that is one process, not one of many. PMIx gives no size;
+ * the launcher on top of it does. */
 static const struct row rows[] = {
     {"TASKLENS_RANK", "TASKLENS_RANK", {"TASKLENS_RANKS"}, {"TASKLENS_JOB"}, NULL},
     {"Open MPI", "OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}, {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE"}, NULL},
@@ -60,7 +60,7 @@ static int number(const char *name, const char *text, uint32_t *ret_value, struc
     return 0;
 }
 
-/* Adds what may stand in a file's name; each other byte is an underscore. */
+/* Appends the bytes that a file name may have; each other byte becomes an underscore. */
 static void add_word(char *to, size_t size, const char *word)
 {
     size_t n = strlen(to);

@@ -116,7 +116,7 @@ bool tl__sanitizer_loaded(void)
     return dlsym(RTLD_DEFAULT, "__asan_init") != NULL;
 }
 
-/* Loaded too late, the sanitizer's library ends the process. */
+/* The sanitizer's library ends the process if it is not loaded first. */
 static int check_sanitizer(const char *path, struct tl_error *reterr)
 {
     char name[128];

@@ -10,7 +10,7 @@
 
 #define CASE_SETTINGS_MAX (sizeof(((struct tl_case *)0)->settings) / sizeof(struct tl_setting))
 
-/* Appends ", name"; what does not fit is left out. */
+/* Appends ", name"; text that does not fit is left out. */
 static void append(char *list, size_t size, const char *name)
 {
     size_t used = strlen(list);
@@ -20,7 +20,7 @@ static void append(char *list, size_t size, const char *name)
 
 static const struct tl_case *find_case(const struct tl_program *program, const char *name)
 {
-    assert(program->n_cases == 0 || program->cases != NULL); /* the loader saw to it */
+    assert(program->n_cases == 0 || program->cases != NULL); /* checked by the loader */
     for (uint32_t i = 0; i < program->n_cases; i++)
         if (strcmp(program->cases[i].name, name) == 0)
             return &program->cases[i];

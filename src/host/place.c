@@ -55,7 +55,7 @@ static int size_heaps(struct tl_worker *w, const struct tl_run_config *c, const 
 static int place_tensor(struct tl_run *run, uint32_t i, uint64_t bytes, const char *what, struct tl_error *reterr)
 {
     const uint32_t guard = run->config.guard;
-    /* One page to begin at a page, one in front, one behind. What no memory holds is refused as it is. */
+    /* One page for alignment, one before, one after. A size that overflows is passed on and refused. */
     uint64_t room = guard != 0 && bytes <= UINT64_C(1) << 46 ? tl__guard_room(bytes) + 2 * TL_GUARD_PAGE : bytes;
     int rc = tl__chip_alloc(run->worker->chip, room, TL_MEMORY_RUN, what, &run->tensor_block[i], reterr);
 
@@ -69,7 +69,7 @@ static int place_tensor(struct tl_run *run, uint32_t i, uint64_t bytes, const ch
     return 0;
 }
 
-/* Device memory of the program's tensors, filled. Outputs too: what a program does not write is then what was there. */
+/* Device memory of the program's tensors, filled. Outputs too, so that elements that no task writes keep their value. */
 static int place_tensors(struct tl_run *run, struct tl_tensor *table, struct tl_error *reterr)
 {
     struct tl_chip *chip = run->worker->chip;
@@ -107,7 +107,7 @@ static void fill_rings(const struct tl_worker *w, const struct tl_run_config *c,
     }
 }
 
-/* Puts launch, status, tensor table and parameters side by side into device memory. */
+/* Writes launch, status, tensor table and parameters into one block of device memory. */
 static int place_launch(struct tl_run *run, struct tl_launch *l, const struct tl_tensor *table, const int64_t *params,
                         struct tl_error *reterr)
 {
@@ -132,7 +132,7 @@ static int place_launch(struct tl_run *run, struct tl_launch *l, const struct tl
     return rc == 0 ? 0 : tl__fail(reterr, rc, "cannot write the launch to the device: %s", tl_strerror(rc));
 }
 
-/* What the run was not given: one element without memory, which no task takes. */
+/* A tensor that the run was not given: one element without memory, which no task may use. */
 static void fill_rest(struct tl_tensor *table, uint32_t from)
 {
     const uint32_t one = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which event type a run counts. */
+/* Selects the event type that a run counts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,9 +19,9 @@ void tl__settle_pmu(struct tl_worker *w, struct tl_run_config *c)
 
         (void)snprintf(known + used, sizeof(known) - used, "%s%u %s", i > 0 ? ", " : "", set->event, set->name);
     }
-    if (!w->pmu_told)
+    if (!w->pmu_reported)
         tl_log_warn("--enable-pmu %d is no event type of %s: %u (%s) is counted; the types: %s", c->pmu, w->arch->name,
                     TL_PMU_DEFAULT_EVENT, tl__pmu_set(w->arch, TL_PMU_DEFAULT_EVENT)->name, known);
-    w->pmu_told = true;
+    w->pmu_reported = true;
     c->pmu = (int)TL_PMU_DEFAULT_EVENT;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of a worker's runs. One is on the device; those behind it are prepared: their tensors are in device memory
- * and their recordings begun. Whoever waits for a run drives the queue: it waits for the device with the lock open,
- * settles what ended, and launches the next at once, before anything is exported, so that the device works on while
- * recordings are written. A run that failed is finished before the next is launched, because what it left in device
- * memory may have to be read there.
+ * The queue of a worker's runs. One run is on the device. The runs behind it are prepared: their tensors are in device
+ * memory and their recordings have begun. A thread that waits for a run drives the queue: it waits for the device with
+ * the lock released, settles the run that ended, and launches the next one before it exports anything, so that the
+ * device works while recordings are written. A failed run is finished before the next launch, because its records may
+ * still have to be read from device memory.
  *
- * The worker's lock guards everything but the wait for the device, which one thread at a time does (`driven`); others
- * sleep until something has changed.
+ * The worker's lock guards everything except the wait for the device. One thread at a time does that (`driven`); the
+ * others sleep until the state changes.
  */
 #include <string.h>
 
@@ -32,8 +32,8 @@ static void changed(struct tl_worker *w)
 
 /* ---- Launching ---- */
 
-/* The mailbox may be closed before the monitor has buried the chip; then it is waited for, so as to tell how it ended.
- */
+/* The mailbox may close before the monitor has reaped the chip's process. Waits for the reaping, so that the message
+ * can say how the chip ended. */
 static int gone(struct tl_worker *w, int rc, struct tl_error *reterr)
 {
     int signal_number;
@@ -43,7 +43,7 @@ static int gone(struct tl_worker *w, int rc, struct tl_error *reterr)
                     tl__chip_death(w->chip, &signal_number));
 }
 
-/* What a failed run did to the lanes ends the recordings that were begun behind it; they begin again. */
+/* A failed run also ends the recordings that began after it, because the lanes are shared. They begin again. */
 static void unbind_prepared(struct tl_worker *w)
 {
     for (struct tl_run *run = w->runs; run != NULL; run = run->next)
@@ -51,7 +51,7 @@ static void unbind_prepared(struct tl_worker *w)
             tl__recording_abandon(run);
 }
 
-/* Finishes the oldest run whose recording is collected or can be; false if there is none. */
+/* Finishes the oldest run whose recording is complete or can be completed; false if there is none. */
 static bool finish_one(struct tl_worker *w, const struct tl_run *but)
 {
     for (struct tl_run *run = w->runs; run != NULL; run = run->next)
@@ -62,7 +62,7 @@ static bool finish_one(struct tl_worker *w, const struct tl_run *but)
     return false;
 }
 
-/* Whether the directory is another's that is not exported yet. */
+/* Whether another run that is not exported yet records into the directory. */
 static bool shares_prefix(const struct tl_run *run)
 {
     for (const struct tl_run *other = run->worker->runs; other != NULL; other = other->next)
@@ -71,7 +71,7 @@ static bool shares_prefix(const struct tl_run *run)
     return false;
 }
 
-/* 0; TL_EBUSY: a run on the device, or before it, has what this one needs. */
+/* 0; TL_EBUSY: an earlier run holds a resource that this one needs. */
 static int bind(struct tl_run *run, struct tl_error *reterr)
 {
     struct tl_worker *w = run->worker;
@@ -99,7 +99,7 @@ static int launch(struct tl_run *run, struct tl_error *reterr)
     if (rc != 0)
         return rc;
     run->args.epoch = run->epoch;
-    if (run->recording && run->args.runtime == TL_RUNTIME_HOST_BUILD) /* whose graph is known before its first task */
+    if (run->recording && run->args.runtime == TL_RUNTIME_HOST_BUILD) /* its graph is complete before its first task */
         run->args.disk_room_bytes = tl__engine_room_bytes(run->prefix);
     rc = tl__chip_copy_in(w->chip, run->launch, &run->args, sizeof(run->args));
     if (rc != 0)
@@ -109,7 +109,7 @@ static int launch(struct tl_run *run, struct tl_error *reterr)
     return rc == 0 ? 0 : gone(w, rc, reterr);
 }
 
-/* Gives the device its next run if it has none. A run that cannot be launched ends here. */
+/* Launches the next run if the device is idle. A run that cannot be launched ends here. */
 static void launch_next(struct tl_worker *w)
 {
     struct tl_run *run;
@@ -130,7 +130,7 @@ static void launch_next(struct tl_worker *w)
 
 /* ---- Driving ---- */
 
-/* Sleeps, with the lock open, until something has changed. */
+/* Sleeps, with the lock released, until the state changes. */
 static int await_change(struct tl_worker *w, uint64_t deadline_ns)
 {
     uint32_t seen = tl_load_acq(&w->changes); /* X2: under the lock, so that no change is missed; pairs with X1 */
@@ -142,7 +142,7 @@ static int await_change(struct tl_worker *w, uint64_t deadline_ns)
     return rc;
 }
 
-/* Waits for the run on the device, with the lock open. 0: it is settled. */
+/* Waits for the run on the device, with the lock released. 0: the run is settled. */
 static int drive(struct tl_worker *w, uint64_t deadline_ns)
 {
     struct tl_run *run = w->running;
@@ -165,8 +165,8 @@ static int drive(struct tl_worker *w, uint64_t deadline_ns)
     return rc;
 }
 
-/* Waits for the next change, the device's or another thread's. 0, or TL_ETIMEDOUT. A run that the caller does not wait
- * for may be gone after it. */
+/* Waits for the next change, by the device or another thread. 0, or TL_ETIMEDOUT. Runs that the caller does not wait
+ * for may be freed meanwhile. */
 static int advance(struct tl_worker *w, uint64_t deadline_ns)
 {
     if (w->driven)
@@ -212,7 +212,7 @@ int tl__queue_bind(struct tl_run *run, struct tl_error *reterr)
     int rc;
 
     while ((rc = bind(run, reterr)) == TL_EBUSY && count_active(w) > 0)
-        (void)advance(w, TL_FOREVER); /* what it needs is free when the run that has it is exported */
+        (void)advance(w, TL_FOREVER); /* the export of the run that holds the resource releases it */
     return rc;
 }
 

@@ -82,7 +82,7 @@ static void sign(struct tl_rank_board *b, const char *job, uint32_t ranks)
     b->header->magic = TL_BOARD_MAGIC;
 }
 
-/* Whose the board is that was found. */
+/* Checks that an existing board belongs to this job. */
 static int check(const struct tl_rank_board *b, const char *job, uint32_t ranks, struct tl_error *reterr)
 {
     const struct tl_rank_board_header *h = b->header;
@@ -99,7 +99,7 @@ static int check(const struct tl_rank_board *b, const char *job, uint32_t ranks,
     return 0;
 }
 
-/* Blocks for the whole of it: what is mapped and has none is SIGBUS when the disk is full. */
+/* Allocates all blocks of the file: on a full disk, access to a mapped page without a block raises SIGBUS. */
 static int reserve(const struct tl_rank_board *b)
 {
     static const char zeros[4096];
@@ -109,7 +109,7 @@ static int reserve(const struct tl_rank_board *b)
         return 0;
     if (errno != EOPNOTSUPP || fstat(b->fd, &st) != 0)
         return tl__code_of_errno(errno);
-    for (uint64_t at = (uint64_t)st.st_size; at < b->bytes;) { /* what stands there is another's */
+    for (uint64_t at = (uint64_t)st.st_size; at < b->bytes;) { /* existing content is another process's */
         size_t n = b->bytes - at < sizeof(zeros) ? (size_t)(b->bytes - at) : sizeof(zeros), done = 0;
         int rc = tl__write(b->fd, zeros, n, at, &done);
 
@@ -120,7 +120,7 @@ static int reserve(const struct tl_rank_board *b)
     return 0;
 }
 
-/* The file: sized and signed by the first that comes. */
+/* Opens the file. The first process sizes it and writes the header. */
 static int join(struct tl_rank_board *b, const char *job, uint32_t ranks, struct tl_error *reterr)
 {
     struct stat st;
@@ -132,14 +132,14 @@ static int join(struct tl_rank_board *b, const char *job, uint32_t ranks, struct
     if (fstat(b->fd, &st) != 0)
         return tl__fail(reterr, TL_EIO, "%s/" TL_BOARD_NAME ": %s", b->root, strerror(errno));
     first = st.st_size == 0;
-    if (!first && (uint64_t)st.st_size < b->bytes) /* of fewer ranks: map what is there, to tell so */
+    if (!first && (uint64_t)st.st_size < b->bytes) /* of fewer ranks: map what exists, to name the difference */
         b->bytes = (size_t)st.st_size;
     if (b->bytes < sizeof(*b->header)) {
-        rc = tl__fail(reterr, TL_EEXIST, "%s/" TL_BOARD_NAME " is no board of ranks; choose another --out", b->root);
+        rc = tl__fail(reterr, TL_EEXIST, "%s/" TL_BOARD_NAME " is not a board of ranks; choose another --out", b->root);
     } else if ((rc = reserve(b)) != 0) {
-        rc =
-            tl__fail(reterr, rc, "%s/" TL_BOARD_NAME ": no room for %zu bytes: %s", b->root, b->bytes, tl_strerror(rc));
-        if (first && ftruncate(b->fd, 0) != 0) /* what there is of it is no board */
+        rc = tl__fail(reterr, rc, "%s/" TL_BOARD_NAME ": cannot allocate %zu bytes: %s", b->root, b->bytes,
+                      tl_strerror(rc));
+        if (first && ftruncate(b->fd, 0) != 0) /* a partial board is invalid */
             tl_log_warn("%s/" TL_BOARD_NAME " cannot be emptied: %s", b->root, strerror(errno));
     }
     if (rc == 0)
@@ -206,7 +206,7 @@ void tl__board_post(struct tl_rank_board *b, uint32_t rank, const struct tl_rank
 
 void tl__board_read(struct tl_rank_board *b, uint32_t rank, struct tl_rank_note *ret_note)
 {
-    (void)tl__rank_slot_read(&b->slots[rank], ret_note); /* a host that was killed in the middle of it left this */
+    (void)tl__rank_slot_read(&b->slots[rank], ret_note); /* a host that was killed during a write may have left this */
 }
 
 uint32_t tl__board_ranks(const struct tl_rank_board *b)
@@ -237,7 +237,7 @@ bool tl__board_tells(struct tl_rank_board *b, uint32_t rank)
 {
     uint32_t none = 0;
 
-    return tl_cas_acq_rel(&b->header->reporter, &none, rank + 1); /* N3: no more than which */
+    return tl_cas_acq_rel(&b->header->reporter, &none, rank + 1); /* N3: only the rank's number is published */
 }
 
 bool tl__board_lives(const struct tl_rank_note *note)

@@ -7,19 +7,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define STILL_NS UINT64_C(1000000000) /* who has not moved for so long is not moving; notes are 0.1 s old at most */
+#define STILL_NS                                                                                                       \
+    UINT64_C(1000000000) /* a rank without progress for this long stands still; notes are at most 0.1 s old */
 #define MS UINT64_C(1000000)
 
 static const char *const states[] = {
-    [TL_RANK_ABSENT] = "not there", [TL_RANK_STARTING] = "starting", [TL_RANK_RUNNING] = "running",
-    [TL_RANK_DONE] = "done",        [TL_RANK_FAILED] = "failed",     [TL_RANK_STALLED] = "stalled"};
+    [TL_RANK_ABSENT] = "absent", [TL_RANK_STARTING] = "starting", [TL_RANK_RUNNING] = "running",
+    [TL_RANK_DONE] = "done",     [TL_RANK_FAILED] = "failed",     [TL_RANK_STALLED] = "stalled"};
 
 static uint64_t ago_ms(uint64_t now, uint64_t then)
 {
     return now > then ? (now - then) / MS : 0;
 }
 
-/* At it, and has not moved for a while. */
+/* Has not ended, and stands still. */
 static bool is_still(const struct tl_rank_view *r, uint64_t now)
 {
     const struct tl_rank_note *n = &r->note;
@@ -28,7 +29,7 @@ static bool is_still(const struct tl_rank_view *r, uint64_t now)
            (n->state <= TL_RANK_RUNNING && now > n->still_ns && now - n->still_ns >= STILL_NS);
 }
 
-/* Progress, in the order in which a rank makes it. */
+/* A rank's progress as one number that only grows. */
 static bool is_behind(const struct tl_rank_note *a, const struct tl_rank_note *b)
 {
     if (b->state == TL_RANK_DONE || a->state == TL_RANK_DONE)
@@ -36,7 +37,7 @@ static bool is_behind(const struct tl_rank_note *a, const struct tl_rank_note *b
     return a->dispatch != b->dispatch ? a->dispatch < b->dispatch : a->retired < b->retired;
 }
 
-/* The one rank that is behind each other one. */
+/* The rank that is behind all others, if it is one alone. */
 static uint32_t find_behind(const struct tl_rank_view *ranks, uint32_t n)
 {
     uint32_t least = 0;
@@ -64,10 +65,10 @@ uint32_t tl__rank_odd_one(const struct tl_rank_view *ranks, uint32_t n, uint64_t
             one_still = i;
         }
     }
-    *ret_why = "its process is gone, the others' are there";
+    *ret_why = "its process has ended, the others run";
     if (n > 1 && gone == 1)
         return one_gone;
-    *ret_why = ranks[one_still].note.state == TL_RANK_ABSENT ? "it never came" : "the only one that does not move";
+    *ret_why = ranks[one_still].note.state == TL_RANK_ABSENT ? "it did not start" : "the only one without progress";
     if (n > 1 && still == 1)
         return one_still;
     behind = n > 1 ? find_behind(ranks, n) : TL_RANK_NONE;
@@ -76,7 +77,7 @@ uint32_t tl__rank_odd_one(const struct tl_rank_view *ranks, uint32_t n, uint64_t
         return behind;
     *ret_why = n == 1       ? "there is no other rank"
                : still == 0 ? "all of them move"
-                            : "several do not move, and none is behind all others";
+                            : "several make no progress, and none is behind all others";
     return TL_RANK_NONE;
 }
 
@@ -106,11 +107,11 @@ static void put_rank(struct text *t, uint32_t rank, const struct tl_rank_view *r
 
     put(t, "  rank %" PRIu32 ": ", rank);
     if (n->state == TL_RANK_ABSENT) {
-        put(t, "its process has not come");
+        put(t, "its process has not started");
         return;
     }
     put(t, "%s%s, dispatch %" PRIu64 ", %" PRIu64 " of %" PRIu64 " tasks finished",
-        r->gone ? "its process is gone while " : "", states[n->state <= TL_RANK_STALLED ? n->state : 0], n->dispatch,
+        r->gone ? "its process ended while " : "", states[n->state <= TL_RANK_STALLED ? n->state : 0], n->dispatch,
         n->retired, n->submitted);
     if (n->last_task != 0)
         put(t, ", last r%" PRIu64 "t%" PRIu64 " %" PRIu64 " ms ago", (n->last_task - 1) >> 32,
@@ -118,7 +119,7 @@ static void put_rank(struct text *t, uint32_t rank, const struct tl_rank_view *r
     if (at_it && n->waits[0] != '\0')
         put(t, "; has waited %" PRIu64 " ms for: %s", ago_ms(now, n->still_ns), n->waits);
     else if (at_it && is_still(r, now))
-        put(t, "; has stood still for %" PRIu64 " ms, not known on what", ago_ms(now, n->still_ns));
+        put(t, "; no progress for %" PRIu64 " ms, the cause is not known", ago_ms(now, n->still_ns));
     else if (at_it)
         put(t, "; it moves");
 }
@@ -141,7 +142,7 @@ void tl__rank_report(const struct tl_rank_view *ranks, uint32_t n, uint64_t now,
         if (odd != TL_RANK_NONE)
             put(&t, "  look at rank %" PRIu32 " first: %s", odd, why);
         else
-            put(&t, "  no rank stands out: %s", why);
+            put(&t, "  no rank is the clear cause: %s", why);
         line(ctx, t.at);
     }
 }

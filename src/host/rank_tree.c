@@ -46,7 +46,7 @@ int tl__rank_dir_make(const char *root, uint32_t rank, struct tl_error *reterr)
     if (mkdir(path, 0777) == 0)
         return 0;
     if (errno == EEXIST)
-        return tl__fail(reterr, TL_EEXIST, "%s is there already and is not overwritten; choose another --out", path);
+        return tl__fail(reterr, TL_EEXIST, "%s exists already and is not overwritten; choose another --out", path);
     return tl__fail(reterr, tl__code_of_errno(errno), "cannot make the directory %s: %s", path, strerror(errno));
 }
 
@@ -69,11 +69,11 @@ struct tl_rank_clocks {
     char root[1024];
     uint32_t first, n;
     uint64_t begin_ns;
-    struct tl_clock_server *server; /* of rank 0's process; NULL: another's, or it could not be started */
+    struct tl_clock_server *server; /* in rank 0's process; NULL: another process has it, or it could not be started */
     struct tl_rank_clock self;
 };
 
-/* What rank 0 says of itself, or NULL. */
+/* Rank 0's clock.json, or NULL. */
 static const struct tl_rank_clock *reference(const struct tl_rank_clocks *c, struct tl_rank_clock *room)
 {
     char dir[1100];

@@ -11,11 +11,11 @@
 #include "artifact/dispatch.h"
 #include "host/launcher.h"
 
-/* Makes the root: `out`, or outputs/<program>_<case>_<job> under a launcher, or a directory of this run's own without
- * one. TL_EINVAL: a launcher that gives its job no name, and no `out`; TL_EIO. */
+/* Makes the root: `out`, or outputs/<program>_<case>_<job> under a launcher, else a directory for this run alone.
+ * TL_EINVAL: the launcher gives its job no name and `out` is NULL; TL_EIO. */
 int tl__rank_root(const char *out, const struct tl_launcher *launcher, const char *program, const char *case_name,
                   char *path, size_t size, struct tl_error *reterr);
-/* Makes ROOT/rank<R>, which must not be there: TL_EEXIST. */
+/* Makes ROOT/rank<R>. TL_EEXIST: it exists. */
 int tl__rank_dir_make(const char *root, uint32_t rank, struct tl_error *reterr);
 /* Makes ROOT/rank<R>/d<K> (of dispatch->rank and ->dispatch) with its dispatch_program.json; `path` gets its path.
  * Host, pid and start are filled in. TL_EINVAL: the path is too long. */
@@ -24,11 +24,11 @@ int tl__rank_leaf_make(const char *root, struct tl_dispatch *dispatch, char *pat
 
 struct tl_rank_clocks;
 
-/* Begins to measure, for this process's ranks first_rank to first_rank + n - 1, whose directories are there: rank 0's
- * process answers, the others ask. Waits a second at most, whatever rank 0 does. 0, or an error of writing. */
+/* Begins to measure the clocks of this process's ranks first_rank to first_rank + n - 1, whose directories exist. Rank
+ * 0's process answers, the others ask. Waits a second at most, whatever rank 0 does. 0, or an error of writing. */
 int tl__rank_clocks_begin(const char *root, uint32_t first_rank, uint32_t n, struct tl_rank_clocks **ret_clocks,
                           struct tl_error *reterr);
-/* Measures once more, writes each clock.json, and frees `clocks` (NULL is fine). */
+/* Measures once more, writes each clock.json, and frees `clocks`. NULL: does nothing. */
 int tl__rank_clocks_end(struct tl_rank_clocks *clocks, struct tl_error *reterr);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 
-#define LONGEST_MS UINT64_C(4294967295) /* what the device's field holds */
+#define LONGEST_MS UINT64_C(4294967295) /* max of the device's field */
 
 static const char *from_process(void *ctx, const char *name)
 {
@@ -52,7 +52,7 @@ static void override(const char *name, uint64_t max, tl_getenv_fn get, void *ctx
         tl_log_warn("%s=%s is ignored: it must be an integer from 1 to %" PRIu64, used, text, max);
 }
 
-/* The order of a real chip. Returns what is wrong with it, or NULL. */
+/* Checks the order for a real chip. Returns the rule that is broken, or NULL. */
 static const char *broken_rule(const struct tl_timeouts *t)
 {
     if (t->scheduler_ms * 1000 >= t->op_execute_us)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The three budgets of a run and their overrides in the environment. On the simulators each stands alone; on a real
- * chip their order counts too, because a later watchdog that fires first takes the device away before it has dumped.
+ * The three budgets of a run and their overrides in the environment. On the simulators each is checked alone; on a
+ * real chip their order is checked too, because an outer watchdog that fires first ends the device before it dumps.
  */
 #ifndef TL_HOST_TIMEOUTS_H
 #define TL_HOST_TIMEOUTS_H
@@ -11,7 +11,7 @@
 
 struct tl_timeouts {
     uint64_t scheduler_ms;   /* schedulers see nothing retire */
-    uint64_t op_execute_us;  /* the host sees nothing retire, and takes the device for hung */
+    uint64_t op_execute_us;  /* the host sees nothing retire, and treats the device as hung */
     uint64_t stream_sync_ms; /* the host gives up waiting */
 };
 
@@ -27,7 +27,7 @@ typedef const char *(*tl_getenv_fn)(void *ctx, const char *name);
 
 /*
  * TASKLENS_SCHEDULER_TIMEOUT_MS, TASKLENS_OP_EXECUTE_TIMEOUT_US, TASKLENS_STREAM_SYNC_TIMEOUT_MS, and the same with
- * SIMPLER_. With both set ours wins, and a log line says so. What is not an integer of at least 1, or
+ * SIMPLER_. With both set ours wins, and a log line says so. A value that is not an integer of at least 1, or
  * (real_chip) breaks the order, is ignored with a warning that names the rule. `get` NULL: the process's environment.
  */
 struct tl_timeouts tl__timeouts_read(bool real_chip, tl_getenv_fn get, void *ctx);

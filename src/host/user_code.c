@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "sim/chip.h"
 
-/* Looked at by its own thread, and by handlers in others that see another number: plain accesses. */
+/* Read by its own thread, and by handlers on other threads, which see a thread id that is not theirs: plain accesses. */
 static struct {
     volatile pid_t thread, process; /* 0: none */
     const char *function, *name;

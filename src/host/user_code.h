@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether a thread of this process is in code of the program's author, and in which: prepare(), golden(), the
- * constructors of its shared object, and with the chip in a thread a kernel or the orchestration. For those who must
- * say who ended the process.
+ * constructors of its shared object, and with the chip in a thread a kernel or the orchestration. Used to name the
+ * code that ended the process.
  */
 #ifndef TL_HOST_USER_CODE_H
 #define TL_HOST_USER_CODE_H
@@ -20,8 +20,8 @@ enum tl_user_code {
  * a time in a process. */
 void tl__user_code_enter(const char *function, const char *name);
 void tl__user_code_leave(void);
-/* Whose code the calling thread is in, with its name in `to`. Not in a child that it forked. Safe in a signal handler.
- */
+/* The kind of user code that the calling thread is in; its name goes to `to`. None in a forked child. Safe in a signal
+ * handler. */
 enum tl_user_code tl__user_code_here(char *to, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a launch to its results: the wait with its watchdogs, the recording's end, the outputs. */
+/* The wait for a launched run, with its watchdogs; then the end of its recording, and its outputs. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 #include "host/worker_impl.h"
 #include "wire/lane.h"
 
-/* How long an orchestration may go on after its run has failed: its submits are refused, and it should see that. */
+/* The time that an orchestration may take after its run has failed: its submits are refused, and it should return. */
 #define REFUSED_NS UINT64_C(2000000000)
-#define LOOKS 8u                        /* at a run's progress, a budget */
-#define LOOK_NS_MAX UINT64_C(500000000) /* at least so often */
+#define LOOKS 8u                        /* number of looks at a run's progress in one budget */
+#define LOOK_NS_MAX UINT64_C(500000000) /* the longest time between two looks */
 
 void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_submitted)
 {
@@ -52,10 +52,10 @@ bool tl__run_recorded(struct tl_run *run, struct tl_engine_progress *ret_progres
 }
 
 /*
- * Parked time as the device counts it, in a word of its memory that a kernel's stray write may hit. A lane that waits
- * for the host gives it work, or gives it up after TL_HOST_DEAD_NS. So where the host has had none for twice as long,
- * no lane waits for it, and the time counts for the watchdogs from there on. Time in which the host itself stood still
- * does not count.
+ * Parked time as the device counts it, in a word of device memory that a kernel's stray write may hit. A parked lane
+ * either gives the host work or gives up after TL_HOST_DEAD_NS. So if the host has had no work for twice that time, no
+ * lane is parked, and from there on the time counts for the watchdogs. Time in which the host itself stood still does
+ * not count.
  */
 static uint64_t believed_parked_ns(struct tl_run *run, uint64_t now)
 {
@@ -74,7 +74,7 @@ static uint64_t believed_parked_ns(struct tl_run *run, uint64_t now)
     return run->parked_ns;
 }
 
-/* Time in which nothing moved and no lane waited for the host. */
+/* Time without progress in which no lane was parked. */
 static uint64_t idle_ns(struct tl_run *run)
 {
     uint64_t now = tl__now_ns(), retired, submitted, moved, parked, idle;
@@ -113,15 +113,15 @@ static const char *due_watchdog(struct tl_run *run, uint64_t idle, uint64_t *ret
         return "op-execute timeout (TASKLENS_OP_EXECUTE_TIMEOUT_US)";
     if (idle >= sync)
         return "stream-sync timeout (TASKLENS_STREAM_SYNC_TIMEOUT_MS)";
-    /* What moved since the last look is known to have moved then, so a budget may end an eighth, or half a second,
-     * late. */
+    /* Progress is dated by the look that saw it, so a budget may end late by one look: an eighth of it, or half a
+     * second. */
     *ret_left_ns = least / LOOKS < LOOK_NS_MAX ? least / LOOKS : LOOK_NS_MAX;
     if (least - idle < *ret_left_ns)
         *ret_left_ns = least - idle;
     return NULL;
 }
 
-/* ---- How it ended ---- */
+/* ---- The end of a run ---- */
 
 static bool is_fault(int signal_number)
 {
@@ -129,7 +129,7 @@ static bool is_fault(int signal_number)
            signal_number == SIGABRT;
 }
 
-/* The chip is gone. What it still wrote about itself says more than the way it ended. */
+/* The chip has died. Its status, if it wrote one, is more precise than the way its process ended. */
 static void settle_dead(struct tl_run *run)
 {
     int signal_number;
@@ -153,13 +153,13 @@ static void settle_done(struct tl_run *run, int code)
         (void)tl__fail(&run->error, run->code, "%s", run->end.message[0] ? run->end.message : tl_strerror(run->code));
 }
 
-/* The run had failed, and its orchestration submits on, or does not return for another reason. */
+/* The run has failed, and its orchestration still submits, or does not return for another reason. */
 static void tell_failed(struct tl_run *run, const char *watchdog, double run_s, uint64_t refused)
 {
     const char *why = tl_strerror(-(int)run->end.code);
     char message[sizeof(run->end.message)], goes_on[80] = "";
 
-    /* F4: whoever refused a submit saw the message; pairs with F3. Nothing else of the status stands still yet. */
+    /* F4: the thread that refused a submit wrote the message before; pairs with F3. The rest of the status may change. */
     if (refused != 0 &&
         tl__chip_copy_out(run->worker->chip, message, run->status + offsetof(struct tl_run_status, message),
                           sizeof(message)) == 0) {
@@ -174,7 +174,7 @@ static void tell_failed(struct tl_run *run, const char *watchdog, double run_s, 
                          why, goes_on, watchdog, run_s);
 }
 
-/* Nothing is left to do but what the orchestration has not submitted. */
+/* All submitted tasks are done, and the orchestration has not returned. */
 static void tell_orchestration(struct tl_run *run, const char *watchdog, double idle_s, double run_s)
 {
     const uint64_t submitted = run->end.submitted;
@@ -214,7 +214,7 @@ static void settle_timeout(struct tl_run *run, const char *watchdog)
         w->poisoned_epoch = run->epoch;
 }
 
-/* The run's status: whole once the device is done with it, word by word while it may still write. */
+/* Reads the run's status: as a whole once the device is done with it, word by word while it may still write. */
 static void read_status(struct tl_run *run, bool at_rest)
 {
     struct tl_chip *chip = run->worker->chip;
@@ -238,7 +238,7 @@ void tl__run_note_end(struct tl_run *run, const struct tl_ending *ending)
     const enum tl_chip_event event = ending->event;
 
     read_status(run, event != TL_CHIP_TIMEOUT);
-    if (run->end.wall_ns == 0) /* the device was gone before it could say: as long as the host saw it */
+    if (run->end.wall_ns == 0) /* the device died before it wrote it: the time that the host measured */
         run->end.wall_ns = tl__now_ns() - run->launched_ns;
     run->end.message[sizeof(run->end.message) - 1] = '\0';
     run->end.block[sizeof(run->end.block) - 1] = '\0';
@@ -332,7 +332,7 @@ void tl__run_finish(struct tl_run *run)
     result->run_code = run->code;
     if (run->recording)
         result->record_code = tl__recording_end(run, result, &run->record_error);
-    if (run->stuck) /* a kernel still holds a thread of the chip; the next launch starts a new one */
+    if (run->stuck) /* a kernel still holds a thread of the chip; the next launch starts a new chip */
         (void)tl__chip_kill(run->worker->chip);
     run->stage = TL_RUN_FINISHED;
 }
@@ -376,6 +376,6 @@ TL_API int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const s
     if (rc == 0)
         return tl_worker_wait(w, run, result, reterr);
     if (result != NULL)
-        result->run_code = rc; /* refused: nothing ran, and the result says so */
+        result->run_code = rc; /* refused: no task ran, and the result says so */
     return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker's life, and what it keeps between runs: chip, transport, engine, programs. */
+/* Opens and closes a worker, and owns what it keeps between runs: chip, transport, engine, programs. */
 #include "host/worker_impl.h"
 
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include "base/opts.h"
 
 #define DEPTH_DEFAULT 2u
-#define DEPTH_MAX 4u /* as many recordings as are open at a time */
+#define DEPTH_MAX 4u /* the number of recordings that may be open at a time */
 
-/* Lists "a2a3sim, a5sim". */
+/* Writes the list "a2a3sim, a5sim". */
 static void list_platforms(char *list, size_t size)
 {
     const struct tl_arch *arch;
@@ -74,7 +74,7 @@ static void transport_free(void *ctx, uint64_t addr)
     tl__chip_free(w->chip, addr);
 }
 
-/* A chip whose memory cannot be copied would wait for the host's words for ever. A thread is left to its budgets. */
+/* A chip whose memory cannot be copied would wait for the host without end. In thread mode its budgets end it. */
 static void transport_lost(void *ctx)
 {
     struct tl_worker *w = ctx;
@@ -147,7 +147,7 @@ fail:
     return rc;
 }
 
-/* What had ended is exported; its outputs are not fetched, because their owner no longer waits for them. What had not
+/* Exports a run that had ended; its outputs are not fetched, because nobody waits for them. A run that had not ended
  * leaves nothing. */
 static void close_run(struct tl_run *run)
 {
@@ -178,7 +178,7 @@ TL_API void tl_worker_close(struct tl_worker *w)
         tl__transport_fini(&w->transport);
     if (w->poisoned_epoch != 0 && w->opts.mode == TL_DEVICE_THREAD) {
         tl__chip_close(w->chip, true);
-        return; /* the stuck kernel's code and memory have to stay */
+        return; /* the stuck kernel still uses its code and memory */
     }
     tl__chip_close(w->chip, false);
     for (struct tl_loaded *l = w->loaded; l != NULL; l = next) {
@@ -189,7 +189,7 @@ TL_API void tl_worker_close(struct tl_worker *w)
     tl__free(w);
 }
 
-/* Gives the object to the chip and to the worker's list. Takes it over, failed or not. */
+/* Loads the object on the chip and adds it to the worker's list. Takes ownership, even on failure. */
 static int adopt(struct tl_worker *w, struct tl_object *object, struct tl_loaded **ret_loaded, struct tl_error *reterr)
 {
     struct tl_loaded *l = tl__alloc(1, sizeof(*l));

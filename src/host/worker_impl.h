@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a worker, for worker.c, submit.c and wait.c, and what `tasklens run` needs beyond the public calls. */
+/* The worker's private structures, and the calls that `tasklens run` needs beyond the public ones. */
 #ifndef TL_HOST_WORKER_IMPL_H
 #define TL_HOST_WORKER_IMPL_H
 
@@ -26,7 +26,7 @@ enum tl_run_stage {
     TL_RUN_PREPARED, /* may be launched */
     TL_RUN_LAUNCHED,
     TL_RUN_SETTLED,  /* the device is done with it */
-    TL_RUN_FINISHED, /* outputs fetched, recording written: only its result is left */
+    TL_RUN_FINISHED, /* outputs fetched, recording written: only the result remains */
 };
 
 /* One run, from submit to the end of wait. guard: worker->lock, but for what the launched run's driver reads. */
@@ -46,11 +46,11 @@ struct tl_run {
     uint64_t tensor_block[TL_MAX_PROGRAM_ARGS]; /* the allocations that hold them */
     /* The host's watchdog. */
     uint64_t launched_ns, seen_progress, idle_from_ns, idle_parked_ns;
-    /* What the device says of parked time is believed while the host has work from its lanes. */
+    /* The device's parked time is trusted while the host has work from its lanes. */
     uint64_t looked_ns, seen_jobs, no_work_ns, parked_ns;
-    /* How the device ended it. */
-    bool dead;  /* the chip is gone, what it left is to be reconciled */
-    bool stuck; /* a kernel did not come back, the chip is of no more use */
+    /* How the run ended on the device. */
+    bool dead;  /* the chip has died; its memory is to be reconciled */
+    bool stuck; /* a kernel did not return; the chip cannot be used again */
     int code;
     struct tl_error error; /* of the run; code 0: none */
     struct tl_run_status end;
@@ -87,20 +87,20 @@ struct tl_worker {
     struct tl_run *running; /* on the device; NULL: none */
     uint64_t heap[TL_RINGS], heap_bytes[TL_RINGS];
     uint32_t epoch;          /* of the last run */
-    bool pmu_told;           /* that an event type is not known */
+    bool pmu_reported;       /* the unknown event type was reported */
     uint32_t poisoned_epoch; /* the run that left a thread stuck; 0: none */
 };
 
-/* An event type that the chip does not have becomes the default one, and that is said once a worker. */
+/* Replaces an event type that the chip does not have by the default one, with one warning for each worker. */
 void tl__settle_pmu(struct tl_worker *w, struct tl_run_config *c);
-/* Brings a dead chip back with its programs. 0, or the chip's error. */
+/* Starts a dead chip again and loads its programs. 0, or the chip's error. */
 int tl__worker_revive(struct tl_worker *w, struct tl_error *reterr);
 /* Whether any diagnostic is on. */
 bool tl__run_records(const struct tl_run_config *config);
 
 /* place.c. Device memory of the run: heaps, tensors with their data, launch, status, parameters. */
 int tl__place(struct tl_run *run, const struct tl_chip_rings *rings, const int64_t *params, struct tl_error *reterr);
-/* Whether the heaps that are there are those that the run asks for. */
+/* Whether the existing heaps have the sizes that the run asks for. */
 bool tl__heaps_fit(const struct tl_worker *w, const struct tl_run_config *config, const struct tl_chip_rings *rings);
 
 /* recording.c. Under the lock. begin: sets run->epoch and args.dfx; TL_EBUSY: another run must be exported first. */
@@ -108,39 +108,39 @@ int tl__recording_begin(struct tl_run *run, struct tl_error *reterr);
 void tl__recording_abandon(struct tl_run *run);
 int tl__recording_end(struct tl_run *run, struct tl_run_result *result, struct tl_error *reterr);
 
-/* queue.c. Under the lock, which they open while they wait. */
+/* queue.c. Under the lock, which they release while they wait. */
 void tl__queue_enter(struct tl_run *run);
 /* Launches the first prepared run if the device is free. */
 void tl__queue_start(struct tl_worker *w);
-/* Until at most so many runs are prepared or on the device. */
+/* Waits until at most this many runs are prepared or on the device. */
 void tl__queue_make_room(struct tl_worker *w, unsigned most);
-/* Begins the run's recording, once those that stand in its way are exported. */
+/* Begins the run's recording, after the export of the runs that hold what it needs. */
 int tl__queue_bind(struct tl_run *run, struct tl_error *reterr);
-/* Until the run is settled: 0, or TL_ETIMEDOUT. */
+/* Waits until the run is settled: 0, or TL_ETIMEDOUT. */
 int tl__queue_settle(struct tl_run *run, uint64_t deadline_ns);
 
-/* wait.c. The device's part, without the lock: 0, or TL_ETIMEDOUT. */
+/* wait.c. Waits for the device, without the lock: 0, or TL_ETIMEDOUT. */
 int tl__run_await(struct tl_run *run, uint64_t deadline_ns, struct tl_ending *ret_ending);
-/* Then, under the lock: what came of it; and outputs and recording into run->result. */
+/* Then, under the lock: settles how the run ended; finishes outputs and recording into run->result. */
 void tl__run_note_end(struct tl_run *run, const struct tl_ending *ending);
 void tl__run_finish(struct tl_run *run);
 
-/* crash_report.c. Under the lock. Says what a crashed run left about itself, with the place in its source; that also
- * goes into run->error. Nothing where it left nothing. */
+/* crash_report.c. Under the lock. Logs a crashed run's status, with the place in its source, which also goes into
+ * run->error. Does nothing if the run left no status. */
 void tl__crash_report(struct tl_run *run);
 
 /* Waits until the device is done with the run, or until `deadline_ns`: TL_ETIMEDOUT. 0 says nothing of how it ended. */
 int tl__run_settle(struct tl_run *run, uint64_t deadline_ns);
-/* Waits until the recording of a settled, good run has arrived: TL_ETIMEDOUT at the deadline. 0 where there is nothing
- * to wait for. tl_worker_wait does it too; this is for who wants to look up in between. */
+/* Waits until the recording of a settled, good run has arrived: TL_ETIMEDOUT at the deadline. 0 if there is nothing to
+ * wait for. tl_worker_wait does it too; this call serves a caller that has other work in between. */
 int tl__run_drain(struct tl_run *run, uint64_t deadline_ns);
-/* Tasks so far; figures for a progress line. */
+/* Tasks so far, for a progress line. */
 void tl__run_progress(struct tl_run *run, uint64_t *ret_retired, uint64_t *ret_submitted);
 /* The task that finished last, as its id plus 1; 0: none has. */
 uint64_t tl__run_last_task(struct tl_run *run);
-/* Whether the device is at it now. */
+/* Whether the device is running it now. */
 bool tl__run_is_launched(struct tl_run *run);
-/* What is recorded so far, likewise. False: nothing is. */
+/* What is recorded so far, for a progress line. False: nothing. */
 bool tl__run_recorded(struct tl_run *run, struct tl_engine_progress *ret_progress);
 /* Gives back the run's device memory and frees it. */
 void tl__run_free(struct tl_run *run);

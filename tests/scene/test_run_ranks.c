@@ -273,7 +273,7 @@ static void a_rank_hangs(void **state)
     assert_non_null(strstr(said("err", 1), "rank 1: stalled, dispatch 0, 2 of 5 tasks finished, last r0t1 "));
     assert_non_null(strstr(said("err", 1), "for: task r0t2 \"stuck\" RUNNING on AIV core"));
     assert_non_null(strstr(said("err", 1), "rank 0: done, dispatch 0, 5 of 5 tasks finished"));
-    assert_non_null(strstr(said("err", 1), "look at rank 1 first: the only one that does not move"));
+    assert_non_null(strstr(said("err", 1), "look at rank 1 first: the only one without progress"));
 }
 
 /* In one process too, and there both hang. */
@@ -288,7 +288,7 @@ static void both_chips_hang(void **state)
     first = strstr(message, "stands still; all 2 ranks:");
     assert_non_null(first);
     assert_null(strstr(first + 1, "stands still")); /* one report for all */
-    assert_non_null(strstr(message, "no rank stands out: several do not move"));
+    assert_non_null(strstr(message, "no rank is the clear cause: several make no progress"));
 }
 
 /* ---- a rank that is killed ---- */

@@ -141,21 +141,21 @@ static void the_odd_one(void **state)
                                 rank(TL_RANK_DONE, 1, 5, 5000), rank(TL_RANK_RUNNING, 0, 3, 999)};
 
     (void)state;
-    odd(r, 4, 1, "the only one that does not move");
+    odd(r, 4, 1, "the only one without progress");
     /* The others wait for it, and stand still too: it is the one that got least far. */
     r[0] = rank(TL_RANK_RUNNING, 1, 0, 3000);
     r[3] = rank(TL_RANK_RUNNING, 0, 4, 3000);
     odd(r, 4, 1, "it is behind all others");
     r[3] = rank(TL_RANK_RUNNING, 0, 3, 3000);
-    odd(r, 4, TL_RANK_NONE, "several do not move, and none is behind all others");
+    odd(r, 4, TL_RANK_NONE, "several make no progress, and none is behind all others");
     r[3].gone = true;
-    odd(r, 4, 3, "its process is gone, the others' are there");
+    odd(r, 4, 3, "its process has ended, the others run");
     r[0].gone = true; /* two */
-    odd(r, 4, TL_RANK_NONE, "several do not move, and none is behind all others");
+    odd(r, 4, TL_RANK_NONE, "several make no progress, and none is behind all others");
     odd(&r[1], 1, TL_RANK_NONE, "there is no other rank");
     r[0] = rank(TL_RANK_RUNNING, 0, 3, 10);
     r[1] = (struct tl_rank_view){0};
-    odd(r, 2, 1, "it never came");
+    odd(r, 2, 1, "it did not start");
     r[1] = rank(TL_RANK_RUNNING, 0, 3, 10);
     odd(r, 2, TL_RANK_NONE, "all of them move");
 }
@@ -184,7 +184,7 @@ static void what_is_said(void **state)
               "task r0t2 "
               "\"stuck\" RUNNING\n"
               "  rank 2: done, dispatch 1, 5 of 5 tasks finished, last r0t4 5000 ms ago\n"
-              "  rank 3: running, dispatch 2, 0 of 5 tasks finished; has stood still for 1500 ms, not known on what\n"
+              "  rank 3: running, dispatch 2, 0 of 5 tasks finished; no progress for 1500 ms, the cause is not known\n"
               "  look at rank 1 first: it is behind all others\n");
 }
 
