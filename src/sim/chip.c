@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/chip_impl.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,6 +46,8 @@ void tl__chip_deliver(struct tl_chip *c, const struct tl_mail *mail)
 
 void tl__chip_died(struct tl_chip *c, int signal_number, const char *death)
 {
+    assert(tl__chip_alive(c)); /* MI6: a chip dies once */
+    assert(death[0] != '\0');  /* MI6: and its death has words */
     c->death_signal = signal_number;
     (void)snprintf(c->death, sizeof(c->death), "%s", death);
     tl_store_rel(&c->dead, 1u); /* C1: publishes how; pairs with C2 */
@@ -54,7 +57,10 @@ void tl__chip_died(struct tl_chip *c, int signal_number, const char *death)
 /* True if the run's status says that it has failed. State and code are one word. */
 static bool reported_failure(struct tl_chip *c)
 {
-    uint64_t word = tl__chip_peek(c, c->status);
+    uint64_t word;
+
+    assert(c->status != 0); /* MI5: only a launch is waited for so */
+    word = tl__chip_peek(c, c->status);
 
     tl_fence_acq(); /* A7: what the status says besides is visible; pairs with R7 */
     return (uint32_t)word == TL_RUN_DONE && word >> 32 != 0;
@@ -79,6 +85,7 @@ static enum tl_chip_event await(struct tl_chip *c, const tl_au32 *counter, uint3
             event = tl_load_acq(counter) == count ? TL_CHIP_DONE : TL_CHIP_DEAD; /* C2: it may have come in between */
         else if (grace_ns != NULL && *grace_ns == TL_FOREVER && reported_failure(c)) {
             *grace_ns = tl__now_ns() + GRACE_NS;
+            assert(*grace_ns != TL_FOREVER); /* MI5: set once for all waits of this launch */
             rc = TL_ETIMEDOUT;
         } else
             rc = tl__bell_doze(bell, ticket, deadline_ns);
@@ -125,8 +132,11 @@ static int make_bells(struct tl_chip *c, struct tl_error *reterr)
 static int start(struct tl_chip *c, struct tl_error *reterr)
 {
     uint32_t count = tl_load_rlx(&c->ready) + 1; /* relaxed: nobody delivers while no chip runs */
-    int rc = c->ops->start(c, reterr);
+    int rc;
 
+    assert(c->runner == NULL); /* MI6: one chip at a time over a memory */
+    rc = c->ops->start(c, reterr);
+    assert((rc == 0) == (c->runner != NULL)); /* MI6 */
     if (rc != 0)
         return rc;
     if (await(c, &c->ready, count, NULL, TL_FOREVER) != TL_CHIP_DONE)
@@ -135,6 +145,7 @@ static int start(struct tl_chip *c, struct tl_error *reterr)
         rc = tl__fail(reterr, c->ready_code, "the chip did not start: %s", c->text);
     if (rc != 0) {
         c->ops->stop(c);
+        assert(c->runner == NULL);  /* MI6 */
         tl_store_rlx(&c->dead, 1u); /* relaxed: no other thread knows this chip yet */
     }
     return rc;
@@ -206,6 +217,7 @@ void tl__chip_close(struct tl_chip *c, bool abandon)
         (void)c->ops->send(c, c->outgoing);
     }
     c->ops->stop(c);
+    assert(c->runner == NULL); /* MI6: nothing runs over the memory that goes now */
     free_chip(c);
 }
 
@@ -323,6 +335,8 @@ int tl__chip_launch(struct tl_chip *c, uint64_t launch, uint64_t status, uint32_
 {
     int rc;
 
+    assert(tl_load_acq(&c->done) == tl_load_rlx(&c->launches_asked) || !tl__chip_alive(c)); /* C2; MI5: one at a time */
+    assert(launch != 0 && status != 0);
     c->status = status;
     c->grace_ns = TL_FOREVER;
     memset(c->outgoing, 0, sizeof(*c->outgoing));
@@ -381,6 +395,7 @@ int tl__chip_restart(struct tl_chip *c, struct tl_error *reterr)
     if (tl__chip_alive(c))
         return 0;
     c->ops->stop(c);
+    assert(c->runner == NULL); /* MI6 */
     c->programs = 0;
     c->loads_asked = 0;
     /* Relaxed: the old chip's deliverer is joined and the new one's is not started. */

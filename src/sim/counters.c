@@ -10,6 +10,7 @@
  */
 #include "sim/counters.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <perfmon/pfmlib_perf_event.h>
@@ -76,6 +77,8 @@ static int open_event(struct tl_counters *c, const struct perf_event_attr *attr,
     uint32_t at;
     int fd;
 
+    assert(place < MAX_EVENTS);
+    assert((leader < 0) == (place == 0)); /* MI8: the first event leads its group */
     copy.pinned = copy.disabled = leader < 0;
     fd = (int)syscall(SYS_perf_event_open, &copy, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
@@ -169,6 +172,8 @@ static int add(struct tl_counters *c, const char *name, unsigned place)
     struct perf_event_attr attr;
     int fd;
 
+    assert(c->n_events < MAX_EVENTS);
+    assert(c->n_events == 0 || mine.leader >= 0); /* MI8 */
     if (!encode(c, name, &attr))
         return ENOENT;
     fd = open_event(c, &attr, c->n_events, c->n_events == 0 ? -1 : mine.leader);
@@ -238,6 +243,7 @@ static uint32_t begin(void *ctx, const char *const *names, unsigned n, uint8_t *
 
 static void open_mine(struct tl_counters *c)
 {
+    assert(c->n_events > 0 && c->generation != 0); /* MI8 */
     mine.generation = c->generation;
     mine.leader = -1;
     for (unsigned i = 0; i < c->n_events; i++) {
@@ -262,6 +268,7 @@ static bool read_counters(void *ctx, uint64_t *ret_values)
         return false;
     if (mine.generation != c->generation)
         open_mine(c);
+    assert(mine.generation == c->generation); /* MI8: never another run's group */
     return mine.leader >= 0 && (read_registers(c, ret_values) || read_group(c, ret_values));
 }
 

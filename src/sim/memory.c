@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,8 +24,31 @@ static void lock(struct tl_sim_memory *m)
         (void)tl__park(&m->lock, 2u, TL_FOREVER);
 }
 
+#ifndef NDEBUG
+/* MI1: the extents cover the memory from its start to its end, side by side, and no two free ones are neighbours. The
+ * first ones are looked at: a table of thousands would make each call a walk. Guard: lock held. */
+#define CHECKED_EXTENTS 64u
+static bool table_is_sound(const struct tl_sim_memory *m)
+{
+    const struct tl_extent *e = m->first, *prev = NULL;
+    uint64_t at = 0, used = 0;
+
+    for (uint32_t i = 0; e != NULL && i < CHECKED_EXTENTS; prev = e, e = e->next, i++) {
+        if (e->start != at || e->bytes == 0 || e->prev != prev || e->start % TL_DEV_ALIGN != 0)
+            return false;
+        if (prev != NULL && !prev->used && !e->used)
+            return false;
+        at += e->bytes;
+        used += e->used ? e->bytes : 0;
+    }
+    return e == NULL ? at == m->bytes && used == m->used_bytes : at < m->bytes && used <= m->used_bytes;
+}
+#endif
+
 static void unlock(struct tl_sim_memory *m)
 {
+    assert(table_is_sound(m));          /* MI1 */
+    assert(tl_load_rlx(&m->lock) != 0); /* MI2: who unlocks has it; relaxed: as this thread left it, or waited for */
     if (tl_xchg_acq_rel(&m->lock, 0u) == 2u) /* M2: publishes the table; pairs with M1 */
         tl__wake(&m->lock, 1);
 }
@@ -45,6 +69,7 @@ int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error
     if (m->first == NULL)
         return tl__fail(reterr, TL_ENOMEM, "no host memory for the table of device memory");
     m->first->bytes = m->bytes;
+    assert(table_is_sound(m)); /* MI1 */
     m->fd = memfd_create("tasklens-gm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (m->fd < 0 || ftruncate(m->fd, (off_t)m->bytes) != 0 || tl__sim_seal(m->fd) != 0) {
         int err = errno;
@@ -63,6 +88,7 @@ void tl__sim_memory_fini(struct tl_sim_memory *m)
 
     for (struct tl_extent *e = m->first; e != NULL; e = next) {
         next = e->next;
+        assert(next == NULL || next->start == e->start + e->bytes); /* MI1 */
         tl__free(e);
     }
     m->first = NULL;
@@ -87,6 +113,8 @@ static struct tl_extent *split(struct tl_extent *e, uint64_t bytes)
 {
     struct tl_extent *rest = tl__alloc(1, sizeof(*rest));
 
+    assert(!e->used && bytes > 0 && bytes < e->bytes); /* MI1: both pieces have bytes */
+    assert(bytes % TL_DEV_ALIGN == 0);                 /* MI3 */
     if (rest == NULL)
         return NULL;
     rest->start = e->start + bytes;
@@ -108,6 +136,7 @@ static struct tl_extent *find_free(const struct tl_sim_memory *m, uint64_t need,
     for (struct tl_extent *e = m->first; e != NULL; e = e->next) {
         if (e->used || e->bytes < need)
             continue;
+        assert(need % TL_DEV_ALIGN == 0); /* MI3 */
         found = e;
         if (use == TL_MEMORY_RUN)
             break;
@@ -120,6 +149,7 @@ static struct tl_extent *take(struct tl_extent *e, uint64_t need, enum tl_memory
 {
     struct tl_extent *rest;
 
+    assert(!e->used && e->bytes >= need); /* MI1: what is free is given once */
     if (e->bytes == need)
         return e;
     rest = split(e, use == TL_MEMORY_RUN ? need : e->bytes - need);
@@ -139,6 +169,8 @@ int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, enum tl_memory
     if (e != NULL)
         taken = take(e, need, use);
     if (taken != NULL) {
+        assert(!taken->used && taken->bytes == need); /* MI1 */
+        assert(taken->start + need <= m->bytes);      /* MI3 */
         taken->used = 1;
         taken->use = use;
         m->used_bytes += need;
@@ -162,6 +194,7 @@ static void give_back_pages(const struct tl_sim_memory *m, const struct tl_exten
 {
     uint64_t first = (e->start + PAGE - 1) / PAGE * PAGE, end = (e->start + e->bytes) / PAGE * PAGE;
 
+    assert(e->start % TL_DEV_ALIGN == 0 && e->start + e->bytes <= m->bytes); /* MI3: no other block's page is emptied */
     if (end > first)
         (void)fallocate(m->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)first, (off_t)(end - first));
 }
@@ -173,6 +206,7 @@ static void join_next(struct tl_extent *e)
 
     if (next == NULL || next->used || e->used)
         return;
+    assert(next->start == e->start + e->bytes && next->prev == e); /* MI1 */
     e->bytes += next->bytes;
     e->next = next->next;
     if (e->next != NULL)
@@ -189,8 +223,10 @@ void tl__sim_memory_free(struct tl_sim_memory *m, uint64_t addr)
         if (e->used && TL_DEV_BASE + e->start == addr)
             break;
     if (e != NULL) {
+        assert(e->use == TL_MEMORY_RUN || e->use == TL_MEMORY_KEPT);
         if (e->use == TL_MEMORY_KEPT)
             give_back_pages(m, e);
+        assert(m->used_bytes >= e->bytes); /* MI1 */
         e->used = 0;
         m->used_bytes -= e->bytes;
         join_next(e);

@@ -4,6 +4,7 @@
  * the thread that made it and this one lives as long as the chip; then it sleeps in poll() until the chip speaks or is
  * gone. Nothing looks again and again.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -54,6 +55,8 @@ static int child_files(posix_spawn_file_actions_t *files, const int copies[3])
 {
     int err = posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
 
+    for (int i = 0; i < 3; i++)
+        assert(copies[i] > TL_CHIP_FD_MAIL); /* MI7 */
     if (err == 0)
         err = posix_spawn_file_actions_adddup2(files, 2, 1);
     if (err == 0)
@@ -104,6 +107,7 @@ static int spawn_chip(struct runner *r, const char *path)
     const int sources[3] = {r->chip->memory.fd, r->chip->bells_fd, r->chip_fd};
     int copies[3], err = 0;
 
+    assert(sources[0] >= 0 && sources[1] >= 0 && sources[2] >= 0); /* MI7 */
     for (int i = 0; i < 3; i++) {
         copies[i] = high_copy(sources[i]);
         if (copies[i] < 0)
@@ -183,6 +187,8 @@ static void bury(struct runner *r, const char *misuse)
     int status = 0, signal_number = 0;
     pid_t pid;
 
+    assert(tl_load_rlx(&r->reaped) == 0); /* MI6; relaxed: this thread's own */
+    assert(r->pid > 0);                   /* never a group of processes */
     do {
         pid = waitpid(r->pid, &status, 0);
     } while (pid < 0 && errno == EINTR);
@@ -209,6 +215,7 @@ static void monitor_main(void *arg)
     r->spawn_errno = tl__chip_locate(path, sizeof(path)) == 0 ? spawn_chip(r, path) : ENOENT;
     (void)close(r->chip_fd);
     r->chip_fd = -1;
+    assert((r->spawn_errno == 0) == (r->pid > 0));
     tl_store_rel(&r->spawned, r->spawn_errno ? 2u : 1u); /* P1: publishes pid or errno; pairs with P2 */
     tl__wake(&r->spawned, 1);
     if (r->spawn_errno != 0)
@@ -223,6 +230,7 @@ static int process_kill(struct tl_chip *c)
 
     if (r == NULL)
         return 0;
+    assert(r->pid > 0);                    /* never a group of processes */
     while (tl_load_acq(&r->reaped) == 0) { /* P4: not reaped, so the number is still the chip's; pairs with P3 */
         (void)kill(r->pid, SIGKILL);
         (void)tl__park(&r->reaped, 0, TL_FOREVER);
@@ -274,6 +282,7 @@ static int process_start(struct tl_chip *c, struct tl_error *reterr)
 
     if (r == NULL)
         return tl__fail(reterr, TL_ENOMEM, "no memory for a chip");
+    assert(c->runner == NULL); /* MI6 */
     c->runner = r;
     r->chip = c;
     r->fd = r->chip_fd = -1;

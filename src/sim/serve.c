@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/serve.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +26,8 @@ struct serving {
 
 static int reply(struct serving *s, struct tl_mail *mail, enum tl_mail_kind kind, int code)
 {
+    assert(kind >= TL_MAIL_READY); /* MI4: the chip answers, and asks nothing */
+    assert(code <= 0 && (kind != TL_MAIL_READY || mail->handle == TL_MAIL_VERSION));
     mail->kind = kind;
     mail->code = code;
     return s->server->box.send(s->server->box.ctx, mail);
@@ -53,6 +56,7 @@ static int load(struct serving *s, struct tl_mail *mail)
             return TL_ELOAD;
         }
     }
+    assert(s->objects[mail->handle] == NULL); /* a handle is given out once */
     s->programs[mail->handle] = program;
     s->objects[mail->handle] = object;
     return 0;

@@ -6,6 +6,7 @@
  * Slot: the host waits until taken == posted, writes the mail, posts; the chip waits until posted != taken, copies it,
  * takes. One writer a counter, both count up by one, so a wrap of 32 bits does no harm.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/env.h"
@@ -29,6 +30,7 @@ static int take_mail(void *ctx, struct tl_mail *ret_mail)
 
     while (tl_load_acq(&r->posted) == taken) /* T2: the slot is whole; pairs with T1 */
         (void)tl__park(&r->posted, taken, TL_FOREVER);
+    assert(tl_load_rlx(&r->posted) - taken == 1); /* MI4: one mail is in the slot; relaxed: T2 has seen it */
     *ret_mail = r->slot;
     tl_store_rel(&r->taken, taken + 1); /* T3: the copy is made; pairs with T4 */
     tl__wake(&r->taken, 1);
@@ -66,6 +68,7 @@ static int thread_start(struct tl_chip *c, struct tl_error *reterr)
 
     if (r == NULL)
         return tl__fail(reterr, TL_ENOMEM, "no memory for a chip");
+    assert(c->mapping != NULL && c->runner == NULL); /* MI6: a chip in a thread has its host's mapping */
     r->chip = c;
     r->server.arch = c->opts.arch;
     r->server.memory.base = c->mapping;
@@ -95,6 +98,7 @@ static int thread_send(struct tl_chip *c, const struct tl_mail *mail)
     posted = tl_load_rlx(&r->posted);                  /* relaxed: this side's own */
     while ((taken = tl_load_acq(&r->taken)) != posted) /* T4: the chip is done with the slot; pairs with T3 */
         (void)tl__park(&r->taken, taken, TL_FOREVER);
+    assert(taken == posted && tl_load_rlx(&r->posted) == posted); /* MI4; relaxed: this side's own */
     r->slot = *mail;
     tl_store_rel(&r->posted, posted + 1); /* T1: publishes the slot; pairs with T2 */
     tl__wake(&r->posted, 1);
