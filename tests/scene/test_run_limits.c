@@ -135,16 +135,13 @@ static void a_full_disk(void **state)
     int status;
 
     (void)state;
-    if (system("unshare -rm sh -c 'mount -t tmpfs -o size=1m none /mnt' 2>/dev/null") != 0)
-        skip();
-    (void)snprintf(
-        command, sizeof(command),
-        "mkdir -p '%s/disk' && unshare -rm sh -c \"mount -t tmpfs -o size=6m none '%s/disk' && cd '%s/disk' && "
-        "'%s/tasklens' run vector_add --set elements=1048576 --set tiles=64 --dump-args 2 --out rec; "
-        "code=\\$?; '%s/tasklens' dump rec --verify >'%s/verified'; test \\$? = 4 && exit \\$code\" "
-        ">'%s/out' 2>'%s/err'",
-        fixture_dir, fixture_dir, fixture_dir, TL_TEST_BINARY_DIR, TL_TEST_BINARY_DIR, fixture_dir, fixture_dir,
-        fixture_dir);
+    (void)snprintf(command, sizeof(command),
+                   "mkdir -p '%s/disk' && %s sh -c \"mount -t tmpfs -o size=6m none '%s/disk' && cd '%s/disk' && "
+                   "'%s/tasklens' run vector_add --set elements=1048576 --set tiles=64 --dump-args 2 --out rec; "
+                   "code=\\$?; '%s/tasklens' dump rec --verify >'%s/verified'; test \\$? = 4 && exit \\$code\" "
+                   ">'%s/out' 2>'%s/err'",
+                   fixture_dir, mount_namespace(), fixture_dir, fixture_dir, TL_TEST_BINARY_DIR, TL_TEST_BINARY_DIR,
+                   fixture_dir, fixture_dir, fixture_dir);
     status = system(command);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 4);
@@ -162,13 +159,12 @@ static void a_disk_that_is_full_between_rounds(void **state)
     int status;
 
     (void)state;
-    if (system("unshare -rm sh -c 'mount -t tmpfs -o size=1m none /mnt' 2>/dev/null") != 0)
-        skip();
     (void)snprintf(command, sizeof(command),
-                   "mkdir -p '%s/small' && unshare -rm sh -c \"mount -t tmpfs -o size=1m none '%s/small' && cd "
+                   "mkdir -p '%s/small' && %s sh -c \"mount -t tmpfs -o size=1m none '%s/small' && cd "
                    "'%s/small' && '%s/tasklens' run vector_add --dump-args 2 --rounds 100 --out rec; exit \\$?\" "
                    ">'%s/out' 2>'%s/err'",
-                   fixture_dir, fixture_dir, fixture_dir, TL_TEST_BINARY_DIR, fixture_dir, fixture_dir);
+                   fixture_dir, mount_namespace(), fixture_dir, fixture_dir, TL_TEST_BINARY_DIR, fixture_dir,
+                   fixture_dir);
     status = system(command);
     assert_true(WIFEXITED(status));
     output = slurp("out");

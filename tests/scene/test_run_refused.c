@@ -226,10 +226,10 @@ static void unwritable(void **state)
     if (strstr(message, "cannot make the directory /sys/none: ") == NULL || strstr(message, "No such file") != NULL)
         fail_msg("it said: %s", message);
     (void)snprintf(command, sizeof(command),
-                   "cd '%s' && mkdir ro && unshare -rm sh -c 'mount -t tmpfs none ro && mount -o remount,ro ro || exit "
+                   "cd '%s' && mkdir ro && %s sh -c 'mount -t tmpfs none ro && mount -o remount,ro ro || exit "
                    "77; " TL_TEST_BINARY_DIR "/tasklens run vector_add --dump-args 2 --out ro/s >out 2>err; "
                    "echo $? >code' >/dev/null 2>&1",
-                   fixture_dir);
+                   fixture_dir, mount_namespace());
     if (system(command) != 0)
         skip(); /* no mounts for us here; the above says the same of another errno */
     message = slurp("err");
