@@ -75,7 +75,6 @@ struct tl_run_config {
     /* --dfx-set; 0: the default in docs/formats and tasklens-run(1) */
     uint32_t dfx_records, dfx_buffers, dfx_ready, dfx_free;
     uint64_t dfx_avg_bytes;
-    uint64_t throttle_writer_bytes_s; /* for tests: slows the payload writer; 0: off */
     /* rings; 0: the default */
     uint32_t task_window, dep_pool;
     uint64_t heap_bytes;

@@ -222,6 +222,11 @@ bool tl__engine_works(struct tl_engine *e, uint64_t *seen)
     return works;
 }
 
+void tl__engine_throttle_writer(struct tl_engine *e, uint64_t bytes_s)
+{
+    e->throttle_bytes_s = bytes_s;
+}
+
 uint64_t tl__engine_parked_ns(struct tl_engine *e, uint32_t epoch)
 {
     struct tl_transport *t = e->transport;

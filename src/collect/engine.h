@@ -41,6 +41,9 @@ int tl__engine_create(const struct tl_engine_opts *opts, struct tl_engine **ret_
 /* Stops and joins the threads, frees the pools. NULL is fine. */
 void tl__engine_destroy(struct tl_engine *e);
 
+/* For tests: runs that begin from here on write payload as if the disk took so many bytes a second. 0: as it can. */
+void tl__engine_throttle_writer(struct tl_engine *e, uint64_t bytes_s);
+
 /* How the run ended, for dfx_meta.json. */
 struct tl_engine_outcome {
     const char *status; /* "ok", or the error's name; NULL: "ok" */

@@ -102,6 +102,7 @@ struct tl_crun {
     struct tl_journal_writer *journal;
     int disk_code; /* first error of the payload file; sticky */
     int journal_code;
+    uint64_t throttle_bytes_s; /* of the run: tl__engine_throttle_writer; 0: off */
     uint64_t bin_size, window_end, throttle_until_ns;
     uint64_t room_bytes;                    /* that may be written before the disk is asked again */
     uint64_t n_records;                     /* handed to the writer so far */
@@ -185,6 +186,7 @@ struct tl_engine {
     /* Owner: the worker's thread. */
     struct tl_crun *runs; /* [TL_ENGINE_RUNS] */
     tl_au32 last_epoch;   /* writer: the worker */
+    uint64_t throttle_bytes_s; /* of the runs that begin from here on */
     struct tl_scratch scratch;
     struct tl_exporting *exporting; /* what an export works with: a run's counts can be told without memory */
     /* The region in device memory. Changed while every shard is detached. */

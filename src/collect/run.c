@@ -86,6 +86,7 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
     struct timespec now;
 
     run->config = *opts->config;
+    run->throttle_bytes_s = e->throttle_bytes_s;
     run->config.output_prefix = run->config.runtime = NULL;
     for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
         run->levels[i] = tl__collector_at(i)->level(opts->config);

@@ -64,7 +64,7 @@ static void bin_open(struct tl_crun *run)
 static void throttle(struct tl_crun *run, uint64_t bytes, uint64_t from)
 {
     static tl_au32 nobody;
-    uint64_t rate = run->config.throttle_writer_bytes_s, until;
+    uint64_t rate = run->throttle_bytes_s, until;
 
     if (rate == 0)
         return;

@@ -82,6 +82,8 @@ int tl__recording_begin(struct tl_run *run, struct tl_error *reterr)
 
     if (rc == 0 && w->engine == NULL)
         rc = tl__engine_create(&opts, &w->engine, reterr);
+    if (rc == 0)
+        tl__engine_throttle_writer(w->engine, w->throttle_bytes_s);
     if (rc != 0)
         return rc;
     if (run->loaded->object.path != NULL)

@@ -248,6 +248,13 @@ int tl__worker_revive(struct tl_worker *w, struct tl_error *reterr)
     return rc;
 }
 
+void tl__worker_throttle_writer(struct tl_worker *w, uint64_t bytes_s)
+{
+    tl__lock(&w->lock);
+    w->throttle_bytes_s = bytes_s;
+    tl__unlock(&w->lock);
+}
+
 bool tl__worker_poisoned(const struct tl_worker *w)
 {
     return w->poisoned_epoch != 0;

@@ -86,6 +86,7 @@ struct tl_worker {
     struct tl_run *runs;    /* not waited for yet, oldest first */
     struct tl_run *running; /* on the device; NULL: none */
     uint64_t heap[TL_RINGS], heap_bytes[TL_RINGS];
+    uint64_t throttle_bytes_s; /* for the engine, once it is there: tl__worker_throttle_writer */
     uint32_t epoch;          /* of the last run */
     bool pmu_reported;       /* the unknown event type was reported */
     uint32_t poisoned_epoch; /* the run that left a thread stuck; 0: none */
@@ -144,6 +145,8 @@ bool tl__run_is_launched(struct tl_run *run);
 bool tl__run_recorded(struct tl_run *run, struct tl_engine_progress *ret_progress);
 /* Gives back the run's device memory and frees it. */
 void tl__run_free(struct tl_run *run);
+/* For tests (--throttle-writer): as tl__engine_throttle_writer, for runs that are submitted from here on. */
+void tl__worker_throttle_writer(struct tl_worker *w, uint64_t bytes_s);
 /* True if a hang left a thread of this process in a kernel: the caller should leave by _exit. */
 bool tl__worker_poisoned(const struct tl_worker *w);
 

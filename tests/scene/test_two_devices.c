@@ -83,7 +83,7 @@ static void submit(struct device *d, const char *dir, bool slow)
     config.dfx_records = 8;
     config.dfx_buffers = slow ? 2 : 0;
     config.dfx_avg_bytes = slow ? 1024 : 0;
-    config.throttle_writer_bytes_s = slow ? 100000 : 0;
+    tl__worker_throttle_writer(d->worker, slow ? 100000 : 0);
     if (tl_worker_submit(d->worker, d->add, SUBMIT_OPTS(tensors, 4, params, 2, &config), &d->run, &err) != 0)
         fail_msg("%s: %s", d->platform, err.msg);
 }

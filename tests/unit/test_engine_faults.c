@@ -535,8 +535,8 @@ static void test_back_pressure(void **state)
     (void)state;
     tl__log_set_sink(keep_warning, NULL);
     c.dump_oversize_chunk = false;
-    c.throttle_writer_bytes_s = 220000; /* 480,000 bytes: about 2 s */
     fake_world_init(&w, FAKE_COPY_THREAD, 1, MEMORY);
+    tl__engine_throttle_writer(w.engine, 220000); /* 480,000 bytes: about 2 s */
     must_begin(&w, 1, 1, &c, &s);
     run_roles(&w, 0);
     assert_int_equal(tl__engine_quiesce(w.engine, 1, in_seconds(10)), 0);

@@ -245,7 +245,7 @@ static int interpret(struct raw *raw)
     c->format = (unsigned)raw->format;
     c->block_dim = (unsigned)raw->block_dim;
     c->aicpu_threads = (unsigned)raw->aicpu_threads;
-    c->throttle_writer_bytes_s = raw->throttle;
+    o->throttle_writer_bytes_s = raw->throttle;
     c->task_window = (uint32_t)raw->task_window;
     c->dep_pool = (uint32_t)raw->dep_pool;
     c->heap_bytes = raw->heap_bytes;

@@ -30,6 +30,7 @@ struct tl_run_options {
     uint32_t n_args;
     struct tl_worker_opts worker;
     struct tl_run_config config;
+    uint64_t throttle_writer_bytes_s; /* --throttle-writer; 0: not given */
     bool recording; /* a diagnostic is on */
 };
 

@@ -40,6 +40,7 @@ int tl__run_open(const struct tl_run_session *s, const struct tl_worker_opts *op
     if (rc == 0)
         rc = tl_worker_load(*ret_worker, s->path, ret_loaded, &err);
     if (rc == 0) {
+        tl__worker_throttle_writer(*ret_worker, s->o.throttle_writer_bytes_s);
         tl__way_out_program(tl_loaded_program(*ret_loaded));
         return 0;
     }
