@@ -12,14 +12,14 @@
 #define LINE_BYTES_MAX 1000
 #define MADE_BYTES 4000 /* of a line before it is made safe */
 
-/* Set before threads exist, so that the threads' creation publishes it. */
+/* Set while the library has no threads, so that the threads' creation publishes it. */
 static tl_log_sink log_sink;
-static void *log_ctx;
+static void *log_user;
 
-void tl__log_set_sink(tl_log_sink sink, void *ctx)
+TL_API void tl_log_set_sink(tl_log_sink sink, void *user)
 {
     log_sink = sink;
-    log_ctx = ctx;
+    log_user = user;
 }
 
 void tl__log(enum tl_log_level level, const char *format, ...)
@@ -37,5 +37,5 @@ void tl__log(enum tl_log_level level, const char *format, ...)
         return;
     /* One call is one line, whatever a kernel's name or a file's path holds. */
     (void)tl__safe_text(line, sizeof(line), TL_SAFE_LINE, made, strlen(made));
-    log_sink(log_ctx, level, line);
+    log_sink(log_user, level, line);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log lines. The library never prints: it hands whole lines to a sink that the program sets (none by default).
- * Thread-safe; a line is at most 1,000 bytes, cut with "..." beyond. Each message says what, where and what to do.
+ * Log lines, for the sink that the program has set: <tasklens/log.h>. Thread-safe. Each message says what, where and what
+ * to do.
  */
 #ifndef TL_BASE_LOG_H
 #define TL_BASE_LOG_H
 
-enum tl_log_level { TL_LOG_DEBUG, TL_LOG_INFO, TL_LOG_WARN, TL_LOG_ERROR };
-
-typedef void (*tl_log_sink)(void *ctx, enum tl_log_level level, const char *line);
-
-/* Set before threads exist. `ctx` is handed back. Several threads may call the sink at once. NULL: silent. */
-void tl__log_set_sink(tl_log_sink sink, void *ctx);
+#include <tasklens/log.h>
 
 void tl__log(enum tl_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

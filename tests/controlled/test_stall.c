@@ -107,7 +107,7 @@ static void expect(const char *faults, bool rings, uint64_t value, const char *c
     uint64_t *orders = calloc(seeds, sizeof(*orders)), n_orders = 0;
 
     assert_non_null(orders);
-    tl__log_set_sink(keep_line, NULL);
+    tl_log_set_sink(keep_line, NULL);
     for (seed_now = first_seed; seed_now < first_seed + seeds; seed_now++) {
         const uint64_t seed = seed_now;
         struct scene s = {.opts = {.threads = 1 + (unsigned)(seed % 3),
@@ -133,7 +133,7 @@ static void expect(const char *faults, bool rings, uint64_t value, const char *c
                 fail_msg("\"%s\" is not in:\n%s\n%s", *at, lines, s.message);
     }
     seed_now = 0;
-    tl__log_set_sink(NULL, NULL);
+    tl_log_set_sink(NULL, NULL);
     expect_many_orders(orders, n_orders);
     free(orders);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tasklens/log.h>
 #include <tasklens/program.h>
 #include <tasklens/recording.h>
 #include <tasklens/worker.h>
@@ -56,6 +57,22 @@ static int check_level(const char *dir, int level)
     return 0;
 }
 
+/* What the library says of its own accord comes here, and only here. */
+struct said {
+    int lines;
+    enum tl_log_level level;
+    char text[1001];
+};
+
+static void keep(void *user, enum tl_log_level level, const char *text)
+{
+    struct said *said = (struct said *)user;
+
+    said->lines++;
+    said->level = level;
+    snprintf(said->text, sizeof(said->text), "%s", text);
+}
+
 /* A refused call says why and leaves a result that is whole. */
 static int check_refusals(struct tl_worker *worker, struct tl_loaded *loaded, const struct tl_host_tensor *tensors)
 {
@@ -88,7 +105,9 @@ static int run_levels(const struct tl_program *program, const char *root)
     struct tl_worker *worker = NULL;
     struct tl_loaded *loaded = NULL;
     struct tl_error err;
+    struct said said;
 
+    memset(&said, 0, sizeof(said));
     memset(tensors, 0, sizeof(tensors));
     tensors[0].name = "x";
     tensors[0].data = x;
@@ -102,9 +121,11 @@ static int run_levels(const struct tl_program *program, const char *root)
         tensors[i].shape[0] = 4;
     }
     opts.mode = TL_DEVICE_THREAD;
+    tl_log_set_sink(keep, &said);
     CHECK(tl_worker_open(&opts, &worker, &err) == 0);
     CHECK(tl_worker_load_linked(worker, program, &loaded, &err) == 0);
     CHECK(check_refusals(worker, loaded, tensors) == 0);
+    CHECK(said.lines == 0);
     for (int level = 0; level <= 3; level++) {
         struct tl_run_config config = TL_RUN_CONFIG_INIT;
         struct tl_submit_opts given = TL_SUBMIT_OPTS_INIT;
@@ -114,6 +135,7 @@ static int run_levels(const struct tl_program *program, const char *root)
         snprintf(dir, sizeof(dir), "%.200s/level%d", root, level);
         config.dump_args = level;
         config.output_prefix = dir;
+        config.pmu = level == 3 ? 99 : 0; /* no event type: that is said, and the default one is counted */
         memset(y, 0, sizeof(y));
         given.tensors = tensors;
         given.n_tensors = 2;
@@ -128,6 +150,9 @@ static int run_levels(const struct tl_program *program, const char *root)
         CHECK(check_level(dir, level) == 0);
     }
     tl_worker_close(worker);
+    CHECK(said.lines == 1 && said.level == TL_LOG_WARN);
+    CHECK(strstr(said.text, "99") != NULL && strchr(said.text, '\n') == NULL);
+    tl_log_set_sink(NULL, NULL);
     return 0;
 }
 

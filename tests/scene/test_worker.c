@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <tasklens/log.h>
 #include <tasklens/recording.h>
 #include <tasklens/worker.h>
 
@@ -498,6 +499,56 @@ static void expect_options_checked(struct tl_worker *w, struct tl_loaded *l)
     assert_int_equal(tl_worker_run(w, l, &future.known, &result, &err), TL_EINVAL);
 }
 
+struct said {
+    unsigned lines;
+    enum tl_log_level level;
+    char text[1001];
+};
+
+static void keep_said(void *user, enum tl_log_level level, const char *text)
+{
+    struct said *said = user;
+
+    said->lines++;
+    said->level = level;
+    (void)snprintf(said->text, sizeof(said->text), "%s", text);
+}
+
+/* A warning of a worker comes to the sink that is set, with its user pointer, once a worker; and to none else. */
+static void a_warning_reaches_the_programs_sink(void **state)
+{
+    const struct tl_host_tensor tensors[2] = {
+        {.name = "in", .data = in, .shape = {N}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_IN},
+        {.name = "out", .data = out, .shape = {N}, .dtype = TL_FLOAT32, .rank = 1, .role = TL_OUT}};
+    const int64_t add = 1;
+    struct said first = {0}, second = {0};
+
+    (void)state;
+    for (unsigned round = 0; round < 3; round++) {
+        struct tl_run_config config = config_for(0, NULL);
+        struct tl_worker *w;
+        struct tl_loaded *l;
+
+        tl_log_set_sink(round < 2 ? keep_said : NULL, round == 0 ? &first : &second);
+        w = open_worker(TL_DEVICE_THREAD, NULL);
+        assert_int_equal(tl_worker_load_linked(w, &add_program, &l, NULL), 0);
+        config.pmu = 99;
+        for (unsigned run = 0; run < 2; run++) {
+            char dir[30];
+
+            (void)snprintf(dir, sizeof(dir), "said%u-%u", round, run);
+            config.output_prefix = fixture_path(dir);
+            assert_int_equal(tl_worker_run(w, l, SUBMIT_OPTS(tensors, 2, &add, 1, &config), NULL, NULL), 0);
+        }
+        tl_worker_close(w);
+        assert_int_equal(first.lines, 1);
+        assert_int_equal(second.lines, round > 0);
+    }
+    assert_int_equal(first.level, TL_LOG_WARN);
+    assert_non_null(strstr(first.text, "99 is no event type of a2a3"));
+    assert_string_equal(second.text, first.text);
+}
+
 static void what_a_worker_refuses(void **state)
 {
     struct tl_worker_opts opts = TL_WORKER_OPTS_INIT;
@@ -640,6 +691,7 @@ int main(void)
         cmocka_unit_test(a_long_run_that_moves_is_left_alone),
         cmocka_unit_test(closing_does_not_wait_for_a_run),
         cmocka_unit_test(what_a_worker_refuses),
+        cmocka_unit_test(a_warning_reaches_the_programs_sink),
         cmocka_unit_test(an_idle_worker_uses_no_cpu),
     };
 

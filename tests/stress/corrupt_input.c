@@ -159,7 +159,7 @@ static void do_chunk(void)
 
 static void child_main(uint64_t n, const struct part *part)
 {
-    tl__log_set_sink(silent, NULL);
+    tl_log_set_sink(silent, NULL);
     chunk.part = part;
     while (corrupt_input->now < n) {
         chunk.end = n - corrupt_input->now > CHUNK ? corrupt_input->now + CHUNK : n;

@@ -508,7 +508,7 @@ int main(int argc, char **argv)
     /* Whether a stack's first page is one of 2 MiB depends on where it came to lie: it would hide what is looked for.
      */
     (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-    tl__log_set_sink(quiet, NULL);
+    tl_log_set_sink(quiet, NULL);
     open_house(&h);
     for (unsigned i = 0; i < PROGRAMS; i++) {
         load(&h, i);

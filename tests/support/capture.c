@@ -125,7 +125,7 @@ static struct tl_worker *worker_of(unsigned cell)
     assert_true(cell < CAPTURE_CELLS);
     if (chips[cell].worker != NULL)
         return chips[cell].worker;
-    tl__log_set_sink(keep_line, NULL); /* always the same: chips that exist notice nothing */
+    tl_log_set_sink(keep_line, NULL); /* always the same: chips that exist notice nothing */
     opts.platform = capture_cells[cell].platform;
     opts.transport = capture_cells[cell].transport;
     opts.mode = TL_DEVICE_THREAD;

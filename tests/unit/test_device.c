@@ -417,7 +417,7 @@ static void check_hang(unsigned threads)
     tl_store_rel(&release, 0u);
     bare_open(&h.b, &(struct bare_opts){.threads = threads, .scheduler_timeout_ms = 1000});
     h.t = words(&h.b, 1);
-    tl__log_set_sink(keep_line, NULL);
+    tl_log_set_sink(keep_line, NULL);
     assert_int_equal(tl__spawn("hang", hang_main, &h, &thread), 0);
     wait_for_end(&h.b);
     assert_int_equal(tl_load_acq(&h.b.status->state), TL_RUN_DONE); /* although every thread may be in the kernel */
@@ -430,7 +430,7 @@ static void check_hang(unsigned threads)
         fail_msg("the log says \"%s\"", stall_log);
     tl_store_rel(&release, 1u); /* pairs with the kernel's load */
     tl__join(thread);
-    tl__log_set_sink(NULL, NULL);
+    tl_log_set_sink(NULL, NULL);
     bare_close(&h.b);
 }
 

@@ -184,12 +184,12 @@ static void test_levels(void **state)
 
         s.records = 0;
         nothing_marked = 0;
-        tl__log_set_sink(count_nothing_marked, NULL);
+        tl_log_set_sink(count_nothing_marked, NULL);
         must_begin(&w, ++epoch, 4, &c, &s);
         run_roles(&w, 0);
         assert_int_equal(tl__engine_quiesce(w.engine, epoch, in_seconds(20)), 0);
         assert_int_equal(fake_export(w.engine, epoch, 0, &result, NULL), 0);
-        tl__log_set_sink(NULL, NULL);
+        tl_log_set_sink(NULL, NULL);
         assert_int_equal(nothing_marked, level == 1);
         /* At level 1 nothing was marked; the others recorded all that there was, which is nothing. */
         assert_int_equal(fake_exists(c.output_prefix, "args_dump/args_dump.json"), level >= 2);

@@ -533,7 +533,7 @@ static void test_back_pressure(void **state)
     struct tl_run_result result = {0};
 
     (void)state;
-    tl__log_set_sink(keep_warning, NULL);
+    tl_log_set_sink(keep_warning, NULL);
     c.dump_oversize_chunk = false;
     fake_world_init(&w, FAKE_COPY_THREAD, 1, MEMORY);
     tl__engine_throttle_writer(w.engine, 220000); /* 480,000 bytes: about 2 s */
@@ -548,7 +548,7 @@ static void test_back_pressure(void **state)
     assert_null(strstr(warned, "--dump-oversize")); /* they are cut already */
     assert_int_equal(fake_export(w.engine, 1, 60, &result, NULL), 0);
     assert_string_equal(fake_check_dir(c.output_prefix, &s, 1, SMALL_ARENA).wrong, "");
-    tl__log_set_sink(NULL, NULL);
+    tl_log_set_sink(NULL, NULL);
     fake_world_fini(&w);
 }
 

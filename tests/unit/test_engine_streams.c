@@ -363,6 +363,6 @@ int main(void)
         cmocka_unit_test(impossible_records_are_named),
     };
 
-    tl__log_set_sink(silent, NULL);
+    tl_log_set_sink(silent, NULL);
     return fake_main("engine_streams", tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -29,7 +29,7 @@ static void hands_on_level_and_text(void **state)
     struct seen seen = {0};
 
     (void)state;
-    tl__log_set_sink(sink, &seen);
+    tl_log_set_sink(sink, &seen);
     tl_log_warn("lane %d parked for %.1f s", 3, 1.5);
     assert_int_equal(seen.lines, 1);
     assert_int_equal(seen.level, TL_LOG_WARN);
@@ -47,8 +47,8 @@ static void silent_without_sink(void **state)
     struct seen seen = {0};
 
     (void)state;
-    tl__log_set_sink(sink, &seen);
-    tl__log_set_sink(NULL, NULL);
+    tl_log_set_sink(sink, &seen);
+    tl_log_set_sink(NULL, NULL);
     tl_log_error("nobody");
     assert_int_equal(seen.lines, 0);
 }
@@ -59,7 +59,7 @@ static void a_line_is_one_line_of_at_most_1000_bytes(void **state)
     char text[1500];
 
     (void)state;
-    tl__log_set_sink(sink, &seen);
+    tl_log_set_sink(sink, &seen);
     tl_log_info("a\nb\r%sc", "\x1b[31m");
     assert_string_equal(seen.last, "a\\nb\\r\\x1b[31mc");
 

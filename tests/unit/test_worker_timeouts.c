@@ -146,6 +146,6 @@ int main(void)
         cmocka_unit_test(each_variable_has_its_limits),    cmocka_unit_test(order_counts_on_a_real_chip_only),
     };
 
-    tl__log_set_sink(keep_line, NULL);
+    tl_log_set_sink(keep_line, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

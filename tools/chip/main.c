@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     const char *error;
     int code;
 
-    tl__log_set_sink(to_stderr, NULL);
+    tl_log_set_sink(to_stderr, NULL);
     code = tl__chip_main(argc, argv, &error);
     if (error != NULL)
         (void)fprintf(stderr, "tasklens-chip: %s\n", error);

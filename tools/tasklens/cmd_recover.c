@@ -302,7 +302,7 @@ static int recover_main(int argc, char **argv)
     if (length >= sizeof(root))
         return tl__cmd_fail(COMMAND, "%.100s...: the path is too long", dir);
     (void)snprintf(root, sizeof(root), "%.*s", (int)length, dir);
-    tl__log_set_sink(to_stderr, NULL);
+    tl_log_set_sink(to_stderr, NULL);
     if (find_runs(root, 0, &dirs) != 0)
         rc = tl__cmd_fail(COMMAND, "out of memory");
     else if (dirs.count == 0 || (dirs.count == 1 && strcmp(dirs.list[0], root) == 0))

@@ -311,7 +311,7 @@ static int run_main(int argc, char **argv)
         rc = find_rank(&s, &launcher);
     if (!go_on || rc != 0)
         return rc;
-    tl__log_set_sink(to_stderr, NULL);
+    tl_log_set_sink(to_stderr, NULL);
     tl__way_out_install();
     rc = find_program(&s);
     if (rc == 0)
