@@ -17,7 +17,9 @@ int tl__transport_init(struct tl_transport *t, const char *kind, const struct tl
             t->ops = tables[i];
     if (t->ops == NULL || desc->alloc == NULL || desc->free == NULL)
         return TL_EINVAL;
-    if (t->ops == &tl__transport_mapped ? desc->mapping == NULL : desc->shared == NULL && desc->memory_fd < 0)
+    if (t->ops == &tl__transport_mapped
+            ? desc->mapping == NULL
+            : desc->copy_in == NULL || desc->copy_out == NULL || desc->store == NULL || desc->word == NULL)
         return TL_EINVAL;
     t->desc = *desc;
     t->state = tl__alloc(1, sizeof(struct tl_range_map));

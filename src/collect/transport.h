@@ -35,9 +35,12 @@ struct tl_transport_ops {
 
 /* What host/ knows of the chip and collect/ needs. Filled by host/worker.c from sim/chip.h. */
 struct tl_transport_desc {
-    int memory_fd;   /* the chip's memory */
-    void *mapping;   /* the mapped transport: this process's mapping of it; else NULL */
-    uint8_t *shared; /* copy, thread mode: the chip's own mapping, reached by atomics and memcpy; else NULL */
+    void *mapping; /* the mapped transport: this process's mapping of the chip's memory; else NULL */
+    /* The copy transport: as sim/chip.h's copy_in, copy_out, store and word. Any thread. */
+    int (*copy_in)(void *ctx, uint64_t addr, const void *data, uint64_t bytes);
+    int (*copy_out)(void *ctx, void *data, uint64_t addr, uint64_t bytes);
+    int (*store)(void *ctx, uint64_t addr, uint64_t word);
+    int (*word)(void *ctx, uint64_t addr, uint64_t *ret_word);
     uint64_t bytes;
     struct tl_bell_page *bells;
     int (*alloc)(void *ctx, uint64_t bytes, uint64_t *ret_addr);

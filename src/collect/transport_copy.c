@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The copy transport: no mapping. Each registered range has a host shadow of the same layout, and the copies move
- * exactly the named bytes: by pread and pwrite on the chip's memory file where the chip is another process, by memcpy
- * where it is in this one.
- *
- * An index is one aligned 8-byte word. Within this process it is moved by an atomic access, so that the orders of the
- * callers (a release fence before the push, an acquire fence after the pull) hold between threads. Across processes it
- * is a copy of its own: the kernel moves an aligned word as one, and a later call cannot begin before it is over.
+ * The copy transport: no mapping. Each registered range has a host shadow of the same layout, and the copies move exactly
+ * the named bytes, by the chip's own operations. An index is one aligned 8-byte word: the chip moves it as one, and orders
+ * it with the copies around it (a release fence before the push, an acquire fence after the pull, hold as well).
  */
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/env.h"
 #include "base/error.h"
 #include "collect/range_map.h"
@@ -52,82 +44,29 @@ static bool is_index(const void *host, uint64_t addr, uint64_t bytes)
     return bytes == 8 && addr % 8 == 0 && (uintptr_t)host % 8 == 0;
 }
 
-/* Where `addr` lies in the file, or -1 if the range is not device memory. */
-static off_t offset_of(const struct tl_transport *t, uint64_t addr, uint64_t bytes)
-{
-    uint64_t offset = addr - TL_DEV_BASE;
-
-    if (addr < TL_DEV_BASE || offset > t->desc.bytes || bytes > t->desc.bytes - offset)
-        return -1;
-    return (off_t)offset;
-}
-
 static int copy_to(struct tl_transport *t, uint64_t addr, const void *host, uint64_t bytes)
 {
-    const uint8_t *from = host;
-    off_t at = offset_of(t, addr, bytes);
-    uint64_t word;
+    const struct tl_transport_desc *d = &t->desc;
+    int r;
 
-    if (at < 0)
-        return TL_EDEVICE;
-    if (is_index(host, addr, bytes)) {
-        word = tl_load_rlx((const tl_au64 *)host); /* relaxed: the caller stored it */
-        if (t->desc.shared != NULL) {
-            tl_store_rel((tl_au64 *)(void *)(t->desc.shared + at), word); /* R2 R3 R4: as the mapped host's store */
-            return 0;
-        }
-        from = (const uint8_t *)&word;
-    } else if (t->desc.shared != NULL) {
-        memcpy(t->desc.shared + at, host, bytes);
-        return 0;
-    }
-    while (bytes > 0) {
-        ssize_t n = pwrite(t->desc.memory_fd, from, bytes, at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return TL_EDEVICE;
-        from += n, at += n, bytes -= (uint64_t)n;
-    }
-    return 0;
-}
-
-static int read_all(int fd, uint8_t *to, uint64_t bytes, off_t at)
-{
-    while (bytes > 0) {
-        ssize_t n = pread(fd, to, bytes, at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return TL_EDEVICE;
-        to += n, at += n, bytes -= (uint64_t)n;
-    }
-    return 0;
+    if (is_index(host, addr, bytes)) /* R2 R3 R4 are the chip's; relaxed: the caller stored it */
+        r = d->store(d->ctx, addr, tl_load_rlx((const tl_au64 *)host));
+    else
+        r = d->copy_in(d->ctx, addr, host, bytes);
+    return r < 0 ? TL_EDEVICE : 0;
 }
 
 static int copy_from(struct tl_transport *t, void *host, uint64_t addr, uint64_t bytes)
 {
-    off_t at = offset_of(t, addr, bytes);
+    const struct tl_transport_desc *d = &t->desc;
     uint64_t word;
-    int r = 0;
 
-    if (at < 0)
+    if (!is_index(host, addr, bytes))
+        return d->copy_out(d->ctx, host, addr, bytes) < 0 ? TL_EDEVICE : 0;
+    if (d->word(d->ctx, addr, &word) < 0) /* A1 A5 A6 are the chip's */
         return TL_EDEVICE;
-    if (!is_index(host, addr, bytes)) {
-        if (t->desc.shared == NULL)
-            return read_all(t->desc.memory_fd, host, bytes, at);
-        memcpy(host, t->desc.shared + at, bytes);
-        return 0;
-    }
-    if (t->desc.shared != NULL)
-        word = tl_load_acq((tl_au64 *)(void *)(t->desc.shared + at)); /* A1 A5 A6: as the mapped host's load */
-    else
-        r = read_all(t->desc.memory_fd, (uint8_t *)&word, sizeof(word), at);
-    if (r == 0)
-        tl_store_rlx((tl_au64 *)host, word); /* relaxed: the puller fences after the copy */
-    return r;
+    tl_store_rlx((tl_au64 *)host, word); /* relaxed: the puller fences after the copy */
+    return 0;
 }
 
 const struct tl_transport_ops tl__transport_copy = {

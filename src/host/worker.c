@@ -82,6 +82,34 @@ static void transport_lost(void *ctx)
     (void)tl__chip_kill(w->chip);
 }
 
+static int transport_copy_in(void *ctx, uint64_t addr, const void *data, uint64_t bytes)
+{
+    struct tl_worker *w = ctx;
+
+    return tl__chip_copy_in(w->chip, addr, data, bytes);
+}
+
+static int transport_copy_out(void *ctx, void *data, uint64_t addr, uint64_t bytes)
+{
+    struct tl_worker *w = ctx;
+
+    return tl__chip_copy_out(w->chip, data, addr, bytes);
+}
+
+static int transport_store(void *ctx, uint64_t addr, uint64_t word)
+{
+    struct tl_worker *w = ctx;
+
+    return tl__chip_store(w->chip, addr, word);
+}
+
+static int transport_word(void *ctx, uint64_t addr, uint64_t *ret_word)
+{
+    struct tl_worker *w = ctx;
+
+    return tl__chip_word(w->chip, addr, ret_word);
+}
+
 static int open_transport(struct tl_worker *w, struct tl_error *reterr)
 {
     struct tl_chip_view view;
@@ -90,9 +118,11 @@ static int open_transport(struct tl_worker *w, struct tl_error *reterr)
 
     tl__chip_view(w->chip, &view);
     memset(&desc, 0, sizeof(desc));
-    desc.memory_fd = view.memory_fd;
     desc.mapping = view.mapping;
-    desc.shared = view.shared;
+    desc.copy_in = transport_copy_in;
+    desc.copy_out = transport_copy_out;
+    desc.store = transport_store;
+    desc.word = transport_word;
     desc.bytes = view.bytes;
     desc.bells = view.bells;
     desc.alloc = transport_alloc;

@@ -59,10 +59,8 @@ static bool reported_failure(struct tl_chip *c)
 {
     uint64_t word;
 
-    assert(c->status != 0); /* MI5: only a launch is waited for so */
-    word = tl__chip_peek(c, c->status);
-
-    tl_fence_acq(); /* A7: what the status says besides is visible; pairs with R7 */
+    assert(c->status != 0);             /* MI5: only a launch is waited for so */
+    word = tl__chip_peek(c, c->status); /* A7: what the status says besides is visible; pairs with R7 */
     return (uint32_t)word == TL_RUN_DONE && word >> 32 != 0;
 }
 
@@ -95,22 +93,18 @@ static enum tl_chip_event await(struct tl_chip *c, const tl_au32 *counter, uint3
     }
 }
 
-static int map_memory(struct tl_chip *c, struct tl_error *reterr)
+static void give_back(void *ctx, uint64_t at, uint64_t bytes)
 {
-    void *mapping;
+    struct tl_chip *c = ctx;
 
-    if (c->opts.mode == TL_CHIP_PROCESS && c->opts.transport == TL_TRANSPORT_COPY)
-        return 0;
-    mapping = mmap(NULL, c->memory.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, c->memory.fd, 0);
-    if (mapping == MAP_FAILED)
-        return tl__fail(reterr, tl__code_of_errno(errno),
-                        "cannot map %" PRIu64 " bytes of device memory: %s; less: --device-memory", c->memory.bytes,
-                        strerror(errno));
-    c->mapping = mapping;
-    /* Both are wishes: huge pages where the system gives them to a memfd, and no device memory in core files. */
-    (void)madvise(mapping, c->memory.bytes, MADV_HUGEPAGE);
-    (void)madvise(mapping, c->memory.bytes, MADV_DONTDUMP);
-    return 0;
+    c->ops->memory_give_back(c, at, bytes);
+}
+
+static int make_memory(struct tl_chip *c, struct tl_error *reterr)
+{
+    c->memory.give_back = give_back;
+    c->memory.ctx = c;
+    return c->ops->memory_make(c, reterr);
 }
 
 static int make_bells(struct tl_chip *c, struct tl_error *reterr)
@@ -151,22 +145,21 @@ static int start(struct tl_chip *c, struct tl_error *reterr)
     return rc;
 }
 
-/* Mappings of the two stay as they are. */
-static void close_files(struct tl_chip *c)
+/* The bell page stays mapped, and with `abandon` so does the memory. */
+static void close_files(struct tl_chip *c, bool abandon)
 {
     if (c->bells_fd >= 0)
         (void)close(c->bells_fd);
     c->bells_fd = -1;
+    c->ops->memory_end(c, abandon);
     tl__sim_memory_fini(&c->memory);
 }
 
 static void free_chip(struct tl_chip *c)
 {
-    if (c->mapping != NULL)
-        (void)munmap(c->mapping, c->memory.bytes);
     if (c->bells != NULL)
         (void)munmap(c->bells, sizeof(*c->bells));
-    close_files(c);
+    close_files(c, false);
     tl__free(c->outgoing);
     tl__free(c);
 }
@@ -182,15 +175,16 @@ int tl__chip_open(const struct tl_chip_opts *opts, struct tl_chip **ret_chip, st
     c->opts = *opts;
     if (c->opts.threads == 0)
         c->opts.threads = cpus > 0 ? (unsigned)cpus : 1;
-    c->ops = opts->mode == TL_CHIP_THREAD ? &tl__chip_thread : &tl__chip_process;
-    c->bells_fd = -1;
-    c->memory.fd = -1;
+    c->ops = opts->ops;
+    if (c->ops == NULL)
+        c->ops = opts->mode == TL_CHIP_THREAD ? &tl__chip_thread : &tl__chip_process;
+    c->bells_fd = c->memory_fd = -1;
     c->outgoing = tl__alloc(1, sizeof(*c->outgoing));
     rc = c->outgoing == NULL ? tl__fail(reterr, TL_ENOMEM, "no memory for a chip") : 0;
     if (rc == 0)
         rc = tl__sim_memory_init(&c->memory, opts->memory_bytes ? opts->memory_bytes : DEFAULT_MEMORY, reterr);
     if (rc == 0)
-        rc = map_memory(c, reterr);
+        rc = make_memory(c, reterr);
     if (rc == 0)
         rc = make_bells(c, reterr);
     if (rc == 0)
@@ -212,7 +206,7 @@ void tl__chip_close(struct tl_chip *c, bool abandon)
 
         if (abandon || busy)
             if (c->ops->kill(c) == TL_ENOTSUP && abandon)
-                return close_files(c); /* a thread is still in there: the rest has to stay */
+                return close_files(c, true); /* a thread is still in there: the rest has to stay */
         c->outgoing->kind = TL_MAIL_CLOSE;
         (void)c->ops->send(c, c->outgoing);
     }
@@ -223,9 +217,7 @@ void tl__chip_close(struct tl_chip *c, bool abandon)
 
 void tl__chip_view(const struct tl_chip *c, struct tl_chip_view *ret_view)
 {
-    ret_view->memory_fd = c->memory.fd;
     ret_view->mapping = c->opts.transport == TL_TRANSPORT_MAPPED ? c->mapping : NULL;
-    ret_view->shared = c->opts.transport == TL_TRANSPORT_COPY ? c->mapping : NULL;
     ret_view->bytes = c->memory.bytes;
     ret_view->bells = c->bells;
 }
@@ -241,11 +233,6 @@ void tl__chip_free(struct tl_chip *c, uint64_t addr)
     tl__sim_memory_free(&c->memory, addr);
 }
 
-uint64_t tl__chip_largest(struct tl_chip *c)
-{
-    return tl__sim_memory_largest(&c->memory);
-}
-
 /* Whether [addr, addr + bytes) lies in device memory. */
 static bool inside(const struct tl_chip *c, uint64_t addr, uint64_t bytes)
 {
@@ -256,53 +243,37 @@ static bool inside(const struct tl_chip *c, uint64_t addr, uint64_t bytes)
 
 int tl__chip_copy_in(struct tl_chip *c, uint64_t addr, const void *data, uint64_t bytes)
 {
-    size_t written;
-
     if (!inside(c, addr, bytes))
         return TL_ERANGE;
-    if (bytes == 0)
-        return 0;
-    if (c->mapping != NULL) {
-        memcpy(c->mapping + (addr - TL_DEV_BASE), data, bytes);
-        return 0;
-    }
-    return tl__write(c->memory.fd, data, bytes, addr - TL_DEV_BASE, &written);
+    return bytes == 0 ? 0 : c->ops->copy_in(c, addr - TL_DEV_BASE, data, bytes);
 }
 
 int tl__chip_copy_out(struct tl_chip *c, void *data, uint64_t addr, uint64_t bytes)
 {
-    uint64_t offset = addr - TL_DEV_BASE;
-    uint8_t *to = data;
-
     if (!inside(c, addr, bytes))
         return TL_ERANGE;
-    if (c->mapping != NULL && bytes > 0) {
-        memcpy(to, c->mapping + offset, bytes);
-        return 0;
-    }
-    while (bytes > 0) {
-        ssize_t n = pread(c->memory.fd, to, bytes, (off_t)offset);
+    return bytes == 0 ? 0 : c->ops->copy_out(c, data, addr - TL_DEV_BASE, bytes);
+}
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return TL_EIO;
-        to += n;
-        offset += (uint64_t)n;
-        bytes -= (uint64_t)n;
-    }
-    return 0;
+int tl__chip_store(struct tl_chip *c, uint64_t addr, uint64_t word)
+{
+    if (!inside(c, addr, sizeof(word)) || addr % sizeof(word) != 0)
+        return TL_ERANGE;
+    return c->ops->store(c, addr - TL_DEV_BASE, word);
+}
+
+int tl__chip_word(struct tl_chip *c, uint64_t addr, uint64_t *ret_word)
+{
+    if (!inside(c, addr, sizeof(*ret_word)) || addr % sizeof(*ret_word) != 0)
+        return TL_ERANGE;
+    return c->ops->load(c, addr - TL_DEV_BASE, ret_word);
 }
 
 uint64_t tl__chip_peek(struct tl_chip *c, uint64_t addr)
 {
     uint64_t word = 0;
 
-    if (!inside(c, addr, sizeof(word)) || addr % sizeof(word) != 0)
-        return 0;
-    if (c->mapping != NULL) /* F4, A7: what a caller reads behind the word; pairs with F3, R7 */
-        return tl_load_acq((tl_au64 *)(void *)(c->mapping + (addr - TL_DEV_BASE)));
-    return tl__chip_copy_out(c, &word, addr, sizeof(word)) == 0 ? word : 0;
+    return tl__chip_word(c, addr, &word) == 0 ? word : 0;
 }
 
 int tl__chip_load(struct tl_chip *c, const char *path, const struct tl_program *linked, uint32_t *ret_handle,

@@ -4,8 +4,8 @@
  * `tasklens-chip`, spawned, never forked; in thread mode the same loop runs on a thread of the caller.
  *
  * Threads: alloc, free, copies, peek, kill and the wait may be called from any thread; load, launch, restart and close
- * from one at a time. Errors: negative codes. Nothing is left behind by any end: memory and bells are memfds, and a
- * chip process dies with its parent.
+ * from one at a time. Errors: negative codes. Nothing is left behind by any end: memory and bells are memfds (another
+ * kind of chip has what memory its table of operations makes), and a chip process dies with its parent.
  */
 #ifndef TL_SIM_CHIP_H
 #define TL_SIM_CHIP_H
@@ -21,13 +21,16 @@
 
 enum tl_chip_mode { TL_CHIP_PROCESS, TL_CHIP_THREAD };
 
+struct tl_chip_ops; /* sim/chip_impl.h */
+
 struct tl_chip_opts {
     const struct tl_arch *arch;
     enum tl_chip_mode mode;
     enum tl_transport_kind transport; /* copy in process mode: no mapping of device memory in this process */
     uint64_t memory_bytes;
-    unsigned threads; /* that step roles; 0: the CPUs */
-    int device_id;    /* for messages */
+    unsigned threads;              /* that step roles; 0: the CPUs */
+    int device_id;                 /* for messages */
+    const struct tl_chip_ops *ops; /* what the chip is made of; NULL: by mode */
 };
 
 struct tl_chip; /* made by tl__chip_open, ended by tl__chip_close */
@@ -40,9 +43,7 @@ void tl__chip_close(struct tl_chip *chip, bool abandon);
 
 /* What collect/ is given to reach device memory; the chip's until it closes. */
 struct tl_chip_view {
-    int memory_fd;
-    uint8_t *mapping; /* mapped transport: device memory in this process; else NULL */
-    uint8_t *shared;  /* copy transport in thread mode: the chip's own mapping; else NULL */
+    uint8_t *mapping; /* mapped transport: device memory in this process; else NULL, and the copies below reach it */
     uint64_t bytes;
     struct tl_bell_page *bells;
 };
@@ -52,13 +53,15 @@ void tl__chip_view(const struct tl_chip *chip, struct tl_chip_view *ret_view);
 int tl__chip_alloc(struct tl_chip *chip, uint64_t bytes, enum tl_memory_use use, const char *what, uint64_t *ret_addr,
                    struct tl_error *reterr);
 void tl__chip_free(struct tl_chip *chip, uint64_t addr);
-uint64_t tl__chip_largest(struct tl_chip *chip);
 
-/* The host's plain copies to and from device memory, for what is at rest: before a launch or after its end. 0,
- * TL_ERANGE outside of device memory, TL_EIO. `peek` reads one aligned word while the chip may be writing it; 0 on
- * failure. */
+/* The host's copies to and from device memory: of what is at rest, or what an index covers. 0, TL_ERANGE outside of
+ * device memory, TL_EIO. */
 int tl__chip_copy_in(struct tl_chip *chip, uint64_t addr, const void *data, uint64_t bytes);
 int tl__chip_copy_out(struct tl_chip *chip, void *data, uint64_t addr, uint64_t bytes);
+/* One aligned word that the chip may read or write meanwhile. What was copied in before a store is there for who sees
+ * it; what a word that was loaded publishes may be copied out after it. Codes as above. `peek`: the word, 0 on failure. */
+int tl__chip_store(struct tl_chip *chip, uint64_t addr, uint64_t word);
+int tl__chip_word(struct tl_chip *chip, uint64_t addr, uint64_t *ret_word);
 uint64_t tl__chip_peek(struct tl_chip *chip, uint64_t addr);
 
 /* Loads `path` (absolute) or, in thread mode, `linked` (outlives the chip) and numbers it. Waits for the chip's

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a chip, for chip.c and the two ways to run one (process.c, thread.c). */
+/* The inside of a chip, for chip.c, what its memory is made of (chip_memory.c) and the two ways to run one (process.c,
+ * thread.c). */
 #ifndef TL_SIM_CHIP_IMPL_H
 #define TL_SIM_CHIP_IMPL_H
 
@@ -7,7 +8,21 @@
 #include "sim/mail.h"
 #include "sim/memory.h"
 
+/* What a chip is made of: one table a kind. chip.c alone calls these. */
 struct tl_chip_ops {
+    /* Makes device memory of c->memory.bytes, all zero, and sets c->mapping if this process reaches it by pointers. 0, or
+     * a code with a line, and nothing is left. */
+    int (*memory_make)(struct tl_chip *c, struct tl_error *reterr);
+    /* `abandon`: a thread of the chip may still use the mapping, which then stays. Also of memory that was never made. */
+    void (*memory_end)(struct tl_chip *c, bool abandon);
+    /* No block uses [at, at + bytes), whole pages, any more: the system may have them. Any thread. */
+    void (*memory_give_back)(struct tl_chip *c, uint64_t at, uint64_t bytes);
+    /* Copies at an offset; the caller has seen that it is inside. 0 or TL_EIO. Any thread. */
+    int (*copy_in)(struct tl_chip *c, uint64_t at, const void *data, uint64_t bytes);
+    int (*copy_out)(struct tl_chip *c, void *data, uint64_t at, uint64_t bytes);
+    /* One aligned word, moved as one: after all that was copied in before it, before all that is copied out after it. */
+    int (*store)(struct tl_chip *c, uint64_t at, uint64_t word);
+    int (*load)(struct tl_chip *c, uint64_t at, uint64_t *ret_word);
     /* Starts a chip over c->memory and c->bells; its READY comes by tl__chip_deliver. */
     int (*start)(struct tl_chip *c, struct tl_error *reterr);
     /* Hands a message over. 0 or TL_EDEVICE. */
@@ -20,11 +35,24 @@ struct tl_chip_ops {
 extern const struct tl_chip_ops tl__chip_process;
 extern const struct tl_chip_ops tl__chip_thread;
 
+/* Memory in a memfd, for the two tables: by pointers where this process maps it, else by pread and pwrite. */
+int tl__chip_file_make(struct tl_chip *c, struct tl_error *reterr);
+void tl__chip_file_end(struct tl_chip *c, bool abandon);
+void tl__chip_file_give_back(struct tl_chip *c, uint64_t at, uint64_t bytes);
+int tl__chip_file_copy_in(struct tl_chip *c, uint64_t at, const void *data, uint64_t bytes);
+int tl__chip_file_copy_out(struct tl_chip *c, void *data, uint64_t at, uint64_t bytes);
+int tl__chip_file_store(struct tl_chip *c, uint64_t at, uint64_t word);
+int tl__chip_file_load(struct tl_chip *c, uint64_t at, uint64_t *ret_word);
+/* Fixes the size of a memfd for ever, whoever has a descriptor: behind a mapping of a file that was cut is SIGBUS. 0, or
+ * -1 and errno. */
+int tl__sim_seal(int fd);
+
 struct tl_chip {
     struct tl_chip_opts opts;
     const struct tl_chip_ops *ops;
     struct tl_sim_memory memory;
-    uint8_t *mapping; /* of device memory; NULL with the copy transport in process mode */
+    int memory_fd;    /* of memory in a memfd; else -1 */
+    uint8_t *mapping; /* of device memory; NULL: this process does not reach it by pointers */
     int bells_fd;
     struct tl_bell_page *bells;
     void *runner;             /* of the ops */
@@ -40,8 +68,8 @@ struct tl_chip {
     tl_au32 dead;                /* C1: 1: the chip is gone; publishes death; pairs with C2 */
     /* writer: the caller of load and launch. */
     uint32_t loads_asked;
-    uint64_t status;        /* address of the last launch's struct tl_run_status */
-    uint64_t grace_ns;      /* until when a launch that has failed may take to answer, over all waits for it; TL_FOREVER:
+    uint64_t status;   /* address of the last launch's struct tl_run_status */
+    uint64_t grace_ns; /* until when a launch that has failed may take to answer, over all waits for it; TL_FOREVER:
                              * it has not failed. writers: the caller of launch, then the one who waits */
     tl_au32 launches_asked; /* relaxed: the launcher's own order to a waiter comes from the API's caller */
 };

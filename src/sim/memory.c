@@ -2,12 +2,8 @@
 #include "sim/memory.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/env.h"
 #include "base/error.h"
@@ -53,15 +49,9 @@ static void unlock(struct tl_sim_memory *m)
         tl__wake(&m->lock, 1);
 }
 
-int tl__sim_seal(int fd)
-{
-    return fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-}
-
 int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error *reterr)
 {
     memset(m, 0, sizeof(*m));
-    m->fd = -1;
     if (bytes == 0 || bytes > (UINT64_C(1) << 46))
         return tl__fail(reterr, TL_ERANGE, "a device memory of %" PRIu64 " bytes is not possible", bytes);
     m->bytes = (bytes + PAGE - 1) / PAGE * PAGE;
@@ -70,15 +60,6 @@ int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error
         return tl__fail(reterr, TL_ENOMEM, "no host memory for the table of device memory");
     m->first->bytes = m->bytes;
     assert(table_is_sound(m)); /* MI1 */
-    m->fd = memfd_create("tasklens-gm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (m->fd < 0 || ftruncate(m->fd, (off_t)m->bytes) != 0 || tl__sim_seal(m->fd) != 0) {
-        int err = errno;
-
-        tl__sim_memory_fini(m);
-        return tl__fail(reterr, tl__code_of_errno(err),
-                        "cannot make %" PRIu64 " bytes of device memory: %s; less: --device-memory", bytes,
-                        strerror(err));
-    }
     return 0;
 }
 
@@ -92,9 +73,6 @@ void tl__sim_memory_fini(struct tl_sim_memory *m)
         tl__free(e);
     }
     m->first = NULL;
-    if (m->fd >= 0)
-        close(m->fd);
-    m->fd = -1;
 }
 
 /* Guard: lock held. */
@@ -189,14 +167,14 @@ int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, enum tl_memory
                     what, need, need - largest, m->bytes, used, largest);
 }
 
-/* The system takes the whole pages of `e` back. If it does not, they merely stay. Guard: lock held. */
+/* The whole pages of `e` are given back. Guard: lock held. */
 static void give_back_pages(const struct tl_sim_memory *m, const struct tl_extent *e)
 {
     uint64_t first = (e->start + PAGE - 1) / PAGE * PAGE, end = (e->start + e->bytes) / PAGE * PAGE;
 
     assert(e->start % TL_DEV_ALIGN == 0 && e->start + e->bytes <= m->bytes); /* MI3: no other block's page is emptied */
-    if (end > first)
-        (void)fallocate(m->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)first, (off_t)(end - first));
+    if (end > first && m->give_back != NULL)
+        m->give_back(m->ctx, first, end - first);
 }
 
 /* Joins `e` with the free extent after it. Guard: lock held. */

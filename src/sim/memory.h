@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A chip's memory: one sparse memfd and the table of what is allocated in it. The table stands on the host's side,
- * outside the memory that it describes, so that nothing a device writes can break it.
+ * The table of what is allocated in a chip's memory. It stands on the host's side, outside the memory that it describes,
+ * so that nothing a device writes can break it.
  *
  * Threads: every function may be called from any thread; one short lock guards the table.
  */
@@ -24,18 +24,17 @@ struct tl_extent {
 };
 
 struct tl_sim_memory {
-    int fd;
     uint64_t bytes;
+    /* Told of the whole pages [at, at + bytes) of a block that was freed for good; called with the lock held. NULL: nobody
+     * is. */
+    void (*give_back)(void *ctx, uint64_t at, uint64_t bytes);
+    void *ctx;
     tl_au32 lock;            /* 0 free, 1 held, 2 held and waited for */
     struct tl_extent *first; /* guard: lock. By address; neighbours are never both free */
     uint64_t used_bytes;     /* guard: lock */
 };
 
-/* Fixes the size of a memfd for ever, whoever has a descriptor: behind a mapping of a file that was cut is SIGBUS. 0, or
- * -1 and errno. */
-int tl__sim_seal(int fd);
-
-/* `bytes` is rounded up to whole pages. 0, TL_ENOMEM, TL_EIO. */
+/* `bytes` is rounded up to whole pages. 0, TL_ERANGE, TL_ENOMEM. */
 int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error *reterr);
 void tl__sim_memory_fini(struct tl_sim_memory *m);
 
@@ -44,7 +43,7 @@ void tl__sim_memory_fini(struct tl_sim_memory *m);
 int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, enum tl_memory_use use, const char *what,
                          uint64_t *ret_addr, struct tl_error *reterr);
 /* `addr` comes from alloc; 0 and addresses that it did not return are ignored. The pages of a run's block stay: the next run touches them for
- * nothing. Those of a kept one, freed because its size no longer suits, go back to the system. */
+ * nothing. Those of a kept one, freed because its size no longer suits, are given back. */
 void tl__sim_memory_free(struct tl_sim_memory *m, uint64_t addr);
 /* Largest piece that alloc can give now. */
 uint64_t tl__sim_memory_largest(struct tl_sim_memory *m);

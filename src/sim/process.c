@@ -104,7 +104,7 @@ static int spawn_child(const struct tl_chip *c, const char *path, const int copi
 
 static int spawn_chip(struct runner *r, const char *path)
 {
-    const int sources[3] = {r->chip->memory.fd, r->chip->bells_fd, r->chip_fd};
+    const int sources[3] = {r->chip->memory_fd, r->chip->bells_fd, r->chip_fd};
     int copies[3], err = 0;
 
     assert(sources[0] >= 0 && sources[1] >= 0 && sources[2] >= 0); /* MI7 */
@@ -330,7 +330,18 @@ static int process_send(struct tl_chip *c, const struct tl_mail *mail)
 }
 
 const struct tl_chip_ops tl__chip_process = {
-    .start = process_start, .send = process_send, .kill = process_kill, .stop = free_runner};
+    .memory_make = tl__chip_file_make,
+    .memory_end = tl__chip_file_end,
+    .memory_give_back = tl__chip_file_give_back,
+    .copy_in = tl__chip_file_copy_in,
+    .copy_out = tl__chip_file_copy_out,
+    .store = tl__chip_file_store,
+    .load = tl__chip_file_load,
+    .start = process_start,
+    .send = process_send,
+    .kill = process_kill,
+    .stop = free_runner,
+};
 
 int tl__chip_pid(const struct tl_chip *c)
 {

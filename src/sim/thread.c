@@ -124,4 +124,15 @@ static void thread_stop(struct tl_chip *c)
 }
 
 const struct tl_chip_ops tl__chip_thread = {
-    .start = thread_start, .send = thread_send, .kill = thread_kill, .stop = thread_stop};
+    .memory_make = tl__chip_file_make,
+    .memory_end = tl__chip_file_end,
+    .memory_give_back = tl__chip_file_give_back,
+    .copy_in = tl__chip_file_copy_in,
+    .copy_out = tl__chip_file_copy_out,
+    .store = tl__chip_file_store,
+    .load = tl__chip_file_load,
+    .start = thread_start,
+    .send = thread_send,
+    .kill = thread_kill,
+    .stop = thread_stop,
+};

@@ -26,6 +26,7 @@ enum fake_kind { FAKE_MAPPED, FAKE_COPY, FAKE_COPY_THREAD, FAKE_KINDS };
 
 struct fake_chip {
     int fd;
+    bool by_file; /* copies go by pread and pwrite */
     struct tl_devmem mem;
     struct tl_bell_page *bells;
     struct tl_transport transport;
@@ -74,6 +75,55 @@ static inline void fake_free(void *ctx, uint64_t addr)
     abort();
 }
 
+static inline bool fake_inside(const struct fake_chip *c, uint64_t addr, uint64_t bytes)
+{
+    return tl__dev_ptr(&c->mem, addr, bytes) != NULL;
+}
+
+static inline int fake_copy_in(void *ctx, uint64_t addr, const void *data, uint64_t bytes)
+{
+    struct fake_chip *c = ctx;
+
+    if (!fake_inside(c, addr, bytes))
+        return TL_ERANGE;
+    if (c->by_file)
+        return pwrite(c->fd, data, bytes, (off_t)(addr - TL_DEV_BASE)) == (ssize_t)bytes ? 0 : TL_EIO;
+    memcpy(c->mem.base + (addr - TL_DEV_BASE), data, bytes);
+    return 0;
+}
+
+static inline int fake_copy_out(void *ctx, void *data, uint64_t addr, uint64_t bytes)
+{
+    struct fake_chip *c = ctx;
+
+    if (!fake_inside(c, addr, bytes))
+        return TL_ERANGE;
+    if (c->by_file)
+        return pread(c->fd, data, bytes, (off_t)(addr - TL_DEV_BASE)) == (ssize_t)bytes ? 0 : TL_EIO;
+    memcpy(data, c->mem.base + (addr - TL_DEV_BASE), bytes);
+    return 0;
+}
+
+static inline int fake_store(void *ctx, uint64_t addr, uint64_t word)
+{
+    struct fake_chip *c = ctx;
+
+    if (c->by_file || !fake_inside(c, addr, 8))
+        return fake_copy_in(c, addr, &word, sizeof(word));
+    tl_store_rel((tl_au64 *)(void *)(c->mem.base + (addr - TL_DEV_BASE)), word);
+    return 0;
+}
+
+static inline int fake_word(void *ctx, uint64_t addr, uint64_t *ret_word)
+{
+    struct fake_chip *c = ctx;
+
+    if (c->by_file || !fake_inside(c, addr, 8))
+        return fake_copy_out(c, ret_word, addr, sizeof(*ret_word));
+    *ret_word = tl_load_acq((tl_au64 *)(void *)(c->mem.base + (addr - TL_DEV_BASE)));
+    return 0;
+}
+
 /* Aborts where the machine fails; TL_ENOMEM when the transport has no memory. */
 static inline int fake_chip_try(struct fake_chip *c, enum fake_kind kind, uint64_t bytes)
 {
@@ -90,9 +140,12 @@ static inline int fake_chip_try(struct fake_chip *c, enum fake_kind kind, uint64
         abort();
     c->bells->magic = TL_BELL_MAGIC;
     memset(&desc, 0, sizeof(desc));
-    desc.memory_fd = c->fd;
+    c->by_file = kind == FAKE_COPY;
     desc.mapping = kind == FAKE_MAPPED ? c->mem.base : NULL;
-    desc.shared = kind == FAKE_COPY_THREAD ? c->mem.base : NULL;
+    desc.copy_in = fake_copy_in;
+    desc.copy_out = fake_copy_out;
+    desc.store = fake_store;
+    desc.word = fake_word;
     desc.bytes = bytes;
     desc.bells = c->bells;
     desc.alloc = fake_alloc;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@
 
 #include "base/env.h"
 #include "runtime/runtime.h"
-#include "sim/chip.h"
+#include "sim/chip_impl.h"
 
 enum order { SUCCEED, FAIL, SEGFAULT, DIVIDE, ABORT, SLEEP, LEAVE, HANG, FORK };
 
@@ -118,14 +119,16 @@ struct bench {
 
 static const struct tl_program linked = {.struct_size = sizeof(linked), .name = "linked", .n_kernels = 5};
 
-static void open_bench(struct bench *b, enum tl_chip_mode mode, enum tl_transport_kind transport)
+static void open_bench_of(struct bench *b, enum tl_chip_mode mode, enum tl_transport_kind transport,
+                          const struct tl_chip_ops *ops)
 {
     const struct tl_chip_opts opts = {.arch = tl__arch_find("a2a3"),
                                       .mode = mode,
                                       .transport = transport,
                                       .memory_bytes = 1 << 20,
                                       .threads = 1,
-                                      .device_id = 3};
+                                      .device_id = 3,
+                                      .ops = ops};
     struct tl_error err = {.msg = ""};
 
     assert_int_equal(tl__chip_open(&opts, &b->chip, &err), 0);
@@ -137,6 +140,11 @@ static void open_bench(struct bench *b, enum tl_chip_mode mode, enum tl_transpor
         assert_int_equal(tl__chip_load(b->chip, NULL, &linked, &b->handle, &err), 0);
     else if (tl__chip_load(b->chip, program_path, NULL, &b->handle, &err) != 0)
         fail_msg("%s", err.msg);
+}
+
+static void open_bench(struct bench *b, enum tl_chip_mode mode, enum tl_transport_kind transport)
+{
+    open_bench_of(b, mode, transport, NULL);
 }
 
 static void order(struct bench *b, enum order what, int64_t value)
@@ -177,7 +185,6 @@ static void runs_in_each_mode_and_over_each_transport(void **state)
             open_bench(&b, (enum tl_chip_mode)mode, (enum tl_transport_kind)transport);
             tl__chip_view(b.chip, &view);
             assert_int_equal(view.mapping != NULL, transport == TL_TRANSPORT_MAPPED);
-            assert_int_equal(view.shared != NULL, transport == TL_TRANSPORT_COPY && mode == TL_CHIP_THREAD);
             for (int64_t i = 0; i < 3; i++) {
                 order(&b, SUCCEED, i);
                 expect_answer(&b, 2 * i + 5);
@@ -187,6 +194,153 @@ static void runs_in_each_mode_and_over_each_transport(void **state)
             assert_int_equal(code, TL_EHANG);
             tl__chip_close(b.chip, false);
         }
+}
+
+/* A chip on a thread whose memory is a block of this process that no file stands behind, and that counts what it is asked. */
+static struct {
+    uint64_t in, out, stores, loads, given_back_at, given_back;
+} block;
+
+static int block_make(struct tl_chip *c, struct tl_error *reterr)
+{
+    (void)reterr;
+    memset(&block, 0, sizeof(block));
+    c->mapping = tl__reserve(c->memory.bytes);
+    return c->mapping != NULL ? 0 : TL_ENOMEM;
+}
+
+static void block_end(struct tl_chip *c, bool abandon)
+{
+    assert_false(abandon);
+    tl__release(c->mapping, c->memory.bytes);
+    c->mapping = NULL;
+}
+
+static void block_give_back(struct tl_chip *c, uint64_t at, uint64_t bytes)
+{
+    (void)c;
+    block.given_back_at = at;
+    block.given_back += bytes;
+}
+
+static int block_copy_in(struct tl_chip *c, uint64_t at, const void *data, uint64_t bytes)
+{
+    block.in += bytes;
+    memcpy(c->mapping + at, data, bytes);
+    return 0;
+}
+
+static int block_copy_out(struct tl_chip *c, void *data, uint64_t at, uint64_t bytes)
+{
+    block.out += bytes;
+    memcpy(data, c->mapping + at, bytes);
+    return 0;
+}
+
+static int block_store(struct tl_chip *c, uint64_t at, uint64_t word)
+{
+    block.stores++;
+    tl_store_rel((tl_au64 *)(void *)(c->mapping + at), word);
+    return 0;
+}
+
+static int block_load(struct tl_chip *c, uint64_t at, uint64_t *ret_word)
+{
+    block.loads++;
+    *ret_word = tl_load_acq((tl_au64 *)(void *)(c->mapping + at));
+    return 0;
+}
+
+static struct tl_chip_ops block_ops(void)
+{
+    struct tl_chip_ops ops = tl__chip_thread;
+
+    ops.memory_make = block_make;
+    ops.memory_end = block_end;
+    ops.memory_give_back = block_give_back;
+    ops.copy_in = block_copy_in;
+    ops.copy_out = block_copy_out;
+    ops.store = block_store;
+    ops.load = block_load;
+    return ops;
+}
+
+static unsigned memory_files(void)
+{
+    char line[512];
+    FILE *f = fopen("/proc/self/maps", "r");
+    unsigned n = 0;
+
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f) != NULL)
+        n += strstr(line, "tasklens-gm") != NULL;
+    (void)fclose(f);
+    return n;
+}
+
+static void a_chip_need_not_have_a_memory_file(void **state)
+{
+    const struct tl_chip_ops ops = block_ops();
+
+    (void)state;
+    for (int transport = 0; transport < 2; transport++) {
+        struct tl_chip_view view;
+        uint64_t word = 0, kept;
+        struct bench b;
+
+        open_bench_of(&b, TL_CHIP_THREAD, (enum tl_transport_kind)transport, &ops);
+        tl__chip_view(b.chip, &view);
+        assert_int_equal(view.mapping != NULL, transport == TL_TRANSPORT_MAPPED);
+        assert_int_equal(memory_files(), 0);
+        for (int64_t i = 0; i < 3; i++) {
+            order(&b, SUCCEED, i);
+            expect_answer(&b, 2 * i + 5);
+        }
+        assert_int_equal(block.in, 3 * (sizeof(struct tl_launch) + 16 + sizeof(struct tl_run_status)));
+        assert_int_equal(block.out, 3 * 16);
+        assert_true(block.loads >= 3); /* peeks, one an answer, and looks at the run's status */
+        assert_int_equal(tl__chip_store(b.chip, b.params, UINT64_C(0x0123456789abcdef)), 0);
+        assert_int_equal(tl__chip_word(b.chip, b.params, &word), 0);
+        assert_true(word == UINT64_C(0x0123456789abcdef) && block.stores == 1);
+        assert_int_equal(tl__chip_store(b.chip, b.params + 4, 1), TL_ERANGE); /* a word is aligned */
+        assert_int_equal(tl__chip_word(b.chip, TL_DEV_BASE + view.bytes, &word), TL_ERANGE);
+        assert_int_equal(tl__chip_alloc(b.chip, 16384, TL_MEMORY_KEPT, "pool", &kept, NULL), 0);
+        tl__chip_free(b.chip, kept);
+        assert_true(block.given_back_at == kept - TL_DEV_BASE && block.given_back == 16384);
+        tl__chip_close(b.chip, false);
+    }
+}
+
+static uint64_t touched(const struct tl_chip *c)
+{
+    struct stat st;
+
+    assert_int_equal(fstat(c->memory_fd, &st), 0);
+    return (uint64_t)st.st_blocks * 512;
+}
+
+static void pages_of_a_kept_block_go_back_to_the_system(void **state)
+{
+    static const uint8_t full[16384] = {1};
+
+    (void)state;
+    for (int mode = 0; mode < 2; mode++) {
+        uint64_t kept, beside, before;
+        uint8_t left = 0;
+        struct bench b;
+
+        open_bench(&b, (enum tl_chip_mode)mode, TL_TRANSPORT_COPY);
+        assert_int_equal(tl__chip_alloc(b.chip, 16384, TL_MEMORY_KEPT, "pool", &kept, NULL), 0);
+        assert_int_equal(tl__chip_alloc(b.chip, 2048, TL_MEMORY_KEPT, "pool", &beside, NULL), 0);
+        assert_int_equal(tl__chip_copy_in(b.chip, kept, full, sizeof(full)), 0);
+        assert_int_equal(tl__chip_copy_in(b.chip, beside, full, 2048), 0);
+        before = touched(b.chip);
+        tl__chip_free(b.chip, kept);
+        assert_int_equal(before - touched(b.chip), 16384);
+        assert_int_equal(tl__chip_copy_out(b.chip, &left, beside, 1), 0);
+        assert_int_equal(left, 1);
+        tl__chip_close(b.chip, false);
+    }
 }
 
 static void a_wait_ends_at_its_deadline(void **state)
@@ -477,6 +631,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chip_dies_with_its_host),
         cmocka_unit_test(runs_in_each_mode_and_over_each_transport),
+        cmocka_unit_test(a_chip_need_not_have_a_memory_file),
+        cmocka_unit_test(pages_of_a_kept_block_go_back_to_the_system),
         cmocka_unit_test(a_wait_ends_at_its_deadline),
         cmocka_unit_test(a_crash_is_reported_and_a_new_chip_takes_over),
         cmocka_unit_test(a_stuck_chip_is_told_from_a_slow_one),

@@ -97,7 +97,7 @@ static void test_moves(void **state)
 static void test_limits(void **state)
 {
     struct tl_transport t;
-    struct tl_transport_desc desc = {.memory_fd = -1, .alloc = fake_alloc, .free = fake_free};
+    struct tl_transport_desc desc = {.alloc = fake_alloc, .free = fake_free};
     uint8_t byte = 0;
 
     (void)state;
