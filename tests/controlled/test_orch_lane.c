@@ -62,12 +62,14 @@ static void step(const struct tl_kernel_args *k)
 /* As a stray write: for who believes it, some lane waits for the host from now on. */
 static void lie(void)
 {
-    struct tl_chip_view view;
+    const uint64_t at = worker->engine->region_addr + offsetof(struct tl_dfx_header, parked);
+    struct tl_dfx_header h;
+    uint64_t word = 0;
 
-    tl__chip_view(worker->chip, &view);
-    tl__parked_enter((struct tl_dfx_header *)(void *)((uint8_t *)(view.mapping != NULL ? view.mapping : view.shared) +
-                                                      (worker->engine->region_addr - TL_DEV_BASE)),
-                     tl__now_ns());
+    assert_int_equal(tl__chip_word(worker->chip, at, &word), 0);
+    tl_store_rlx(&h.parked, word);
+    tl__parked_enter(&h, tl__now_ns());
+    assert_int_equal(tl__chip_store(worker->chip, at, tl_load_rlx(&h.parked)), 0);
 }
 
 static void stuck(const struct tl_kernel_args *k)
