@@ -12,14 +12,14 @@
 #define STEP_NS 20U                   /* what a yield point takes on the virtual clock */
 #define STEPS_DEFAULT UINT64_C(10000000)
 
-_Thread_local struct tl_run *tl__run;
+_Thread_local struct tl_controlled_run *tl__run;
 
 static uint64_t below(uint64_t *random, uint64_t n)
 {
     return tl__random_next(random) % n;
 }
 
-void tl__run_hash(struct tl_run *run, uint64_t value)
+void tl__run_hash(struct tl_controlled_run *run, uint64_t value)
 {
     uint64_t h = (run->ret->trace_hash ^ value) * UINT64_C(0x9FB21C651E98DF25);
 
@@ -27,7 +27,7 @@ void tl__run_hash(struct tl_run *run, uint64_t value)
 }
 
 /* How long the current one may go on. It never reaches past an event or the end. */
-static void draw_budget(struct tl_run *run)
+static void draw_budget(struct tl_controlled_run *run)
 {
     uint32_t shift = run->mean_shift;
     uint64_t budget;
@@ -45,7 +45,7 @@ static void draw_budget(struct tl_run *run)
     run->budget = run->left = budget > 0 ? budget : 1;
 }
 
-static void init_events(struct tl_run *run)
+static void init_events(struct tl_controlled_run *run)
 {
     const struct tl__faults *faults = &run->ret->faults;
 
@@ -64,11 +64,12 @@ static void init_events(struct tl_run *run)
     }
 }
 
-void tl__run_init(struct tl_run *run, const struct tl_controlled_opts *opts, struct tl_controlled_report *ret)
+void tl__run_init(struct tl_controlled_run *run, const struct tl_controlled_opts *opts,
+                  struct tl_controlled_report *ret)
 {
     uint64_t random = opts->seed;
 
-    *run = (struct tl_run){
+    *run = (struct tl_controlled_run){
         .steps_max = opts->steps_max != 0 ? opts->steps_max : STEPS_DEFAULT,
         .stack_bytes = opts->stack_bytes != 0 ? opts->stack_bytes : (size_t)256 << 10,
         .now_ns = START_NS,
@@ -87,12 +88,12 @@ void tl__run_init(struct tl_run *run, const struct tl_controlled_opts *opts, str
     tl__fiber_init_host(&run->host);
 }
 
-void tl__run_begin(struct tl_run *run)
+void tl__run_begin(struct tl_controlled_run *run)
 {
     draw_budget(run);
 }
 
-static int make_room(struct tl_run *run)
+static int make_room(struct tl_controlled_run *run)
 {
     uint32_t capacity = run->capacity != 0 ? run->capacity * 2 : 32;
     struct tl_co **all, **ready;
@@ -117,7 +118,7 @@ static bool can_run(const struct tl_co *co)
 }
 
 /* Brings the list of those that can run up to date with one coroutine. */
-static void list(struct tl_run *run, struct tl_co *co)
+static void list(struct tl_controlled_run *run, struct tl_co *co)
 {
     bool listed = co->ready_idx != TL_CO_NONE;
 
@@ -135,7 +136,7 @@ static void list(struct tl_run *run, struct tl_co *co)
 
 static void co_main(void)
 {
-    struct tl_run *run = tl__run;
+    struct tl_controlled_run *run = tl__run;
     struct tl_co *co = run->current;
 
     co->fn(co->arg);
@@ -151,7 +152,7 @@ static void co_main(void)
     tl__run_switch(run);
 }
 
-struct tl_co *tl__run_add(struct tl_run *run, const char *name, void (*fn)(void *arg), void *arg)
+struct tl_co *tl__run_add(struct tl_controlled_run *run, const char *name, void (*fn)(void *arg), void *arg)
 {
     struct tl_co *co;
 
@@ -175,7 +176,7 @@ struct tl_co *tl__run_add(struct tl_run *run, const char *name, void (*fn)(void 
     return co;
 }
 
-void tl__run_fini(struct tl_run *run)
+void tl__run_fini(struct tl_controlled_run *run)
 {
     for (uint32_t i = 0; i < run->count; i++) {
         tl__fiber_fini(&run->all[i]->fiber);
@@ -185,7 +186,7 @@ void tl__run_fini(struct tl_run *run)
     free(run->ready);
 }
 
-void tl__run_account(struct tl_run *run)
+void tl__run_account(struct tl_controlled_run *run)
 {
     uint64_t used = run->budget - run->left;
 
@@ -194,14 +195,14 @@ void tl__run_account(struct tl_run *run)
     run->now_ns += used * STEP_NS;
 }
 
-void tl__run_make_ready(struct tl_run *run, struct tl_co *co)
+void tl__run_make_ready(struct tl_controlled_run *run, struct tl_co *co)
 {
     co->state = TL_CO_READY;
     list(run, co);
 }
 
 /* Wakes and thaws all whose time has come, and finds out when the next one is. */
-static void expire(struct tl_run *run)
+static void expire(struct tl_controlled_run *run)
 {
     uint64_t next = TL_FOREVER;
 
@@ -226,7 +227,7 @@ static void expire(struct tl_run *run)
     run->next_deadline = next;
 }
 
-static struct tl_co *pick(struct tl_run *run)
+static struct tl_co *pick(struct tl_controlled_run *run)
 {
     struct tl_co *best = run->ready[0];
 
@@ -238,7 +239,7 @@ static struct tl_co *pick(struct tl_run *run)
     return best;
 }
 
-static struct tl_co *next_to_run(struct tl_run *run)
+static struct tl_co *next_to_run(struct tl_controlled_run *run)
 {
     if (run->next_deadline <= run->now_ns)
         expire(run);
@@ -252,7 +253,7 @@ static struct tl_co *next_to_run(struct tl_run *run)
     return pick(run);
 }
 
-static void check_limits(struct tl_run *run)
+static void check_limits(struct tl_controlled_run *run)
 {
     if (run->steps >= run->steps_max)
         tl__run_leave(run, TL_CONTROLLED_ENDLESS);
@@ -269,7 +270,7 @@ static void check_limits(struct tl_run *run)
     }
 }
 
-void tl__run_switch(struct tl_run *run)
+void tl__run_switch(struct tl_controlled_run *run)
 {
     struct tl_co *from = run->current, *to;
 
@@ -286,7 +287,7 @@ void tl__run_switch(struct tl_run *run)
     tl__fiber_switch(&from->fiber, &to->fiber, from->state == TL_CO_ENDED);
 }
 
-void tl__run_yield(struct tl_run *run)
+void tl__run_yield(struct tl_controlled_run *run)
 {
     if (run->by_priority)
         run->current->priority = --run->lowest;
@@ -295,13 +296,13 @@ void tl__run_yield(struct tl_run *run)
 
 void tl__env_yield_point(void)
 {
-    struct tl_run *run = tl__run;
+    struct tl_controlled_run *run = tl__run;
 
     if (run != NULL && --run->left == 0)
         tl__run_yield(run);
 }
 
-void tl__run_sleep(struct tl_run *run, enum tl_co_state state, uint64_t deadline)
+void tl__run_sleep(struct tl_controlled_run *run, enum tl_co_state state, uint64_t deadline)
 {
     struct tl_co *co = run->current;
 
@@ -316,7 +317,7 @@ void tl__run_sleep(struct tl_run *run, enum tl_co_state state, uint64_t deadline
     tl__run_switch(run);
 }
 
-void tl__run_end_co(struct tl_run *run, struct tl_co *co)
+void tl__run_end_co(struct tl_controlled_run *run, struct tl_co *co)
 {
     co->state = TL_CO_ENDED;
     list(run, co);
@@ -330,7 +331,7 @@ static bool is_meant(const struct tl_co *co, const char *prefix)
     return co->id != 0 && co->state != TL_CO_ENDED && strncmp(co->name, prefix, strlen(prefix)) == 0;
 }
 
-void tl__run_kill(struct tl_run *run, const char *prefix)
+void tl__run_kill(struct tl_controlled_run *run, const char *prefix)
 {
     tl__run_hash(run, UINT64_C(0x6B696C6C));
     for (uint32_t i = 0; i < run->count; i++)
@@ -341,7 +342,7 @@ void tl__run_kill(struct tl_run *run, const char *prefix)
         }
 }
 
-void tl__run_freeze(struct tl_run *run, const char *prefix, uint64_t ns)
+void tl__run_freeze(struct tl_controlled_run *run, const char *prefix, uint64_t ns)
 {
     uint64_t until = ns < TL_FOREVER - run->now_ns ? run->now_ns + ns : TL_FOREVER;
 
@@ -356,7 +357,7 @@ void tl__run_freeze(struct tl_run *run, const char *prefix, uint64_t ns)
         run->next_deadline = until;
 }
 
-void tl__run_leave(struct tl_run *run, enum tl_controlled_outcome outcome)
+void tl__run_leave(struct tl_controlled_run *run, enum tl_controlled_outcome outcome)
 {
     tl__run_account(run);
     run->ret->outcome = outcome;

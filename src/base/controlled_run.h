@@ -48,7 +48,7 @@ struct tl_run_event {
     const char *prefix;
 };
 
-struct tl_run {
+struct tl_controlled_run {
     struct tl_fiber host;
     struct tl_co *current;
     struct tl_co **all; /* by id */
@@ -76,40 +76,41 @@ struct tl_run {
 };
 
 /* The calling thread's run; NULL outside. */
-extern _Thread_local struct tl_run *tl__run;
+extern _Thread_local struct tl_controlled_run *tl__run;
 
 /* Sets up generators, clock, first budget and events from opts. The fault list is parsed into run->ret already. */
-void tl__run_init(struct tl_run *run, const struct tl_controlled_opts *opts, struct tl_controlled_report *ret);
+void tl__run_init(struct tl_controlled_run *run, const struct tl_controlled_opts *opts,
+                  struct tl_controlled_report *ret);
 /* A new coroutine, ready, or NULL without memory. The run owns it to its end. */
-struct tl_co *tl__run_add(struct tl_run *run, const char *name, void (*fn)(void *arg), void *arg);
+struct tl_co *tl__run_add(struct tl_controlled_run *run, const char *name, void (*fn)(void *arg), void *arg);
 /* Draws the first budget. */
-void tl__run_begin(struct tl_run *run);
+void tl__run_begin(struct tl_controlled_run *run);
 /* Frees all coroutines. On the host's stack. */
-void tl__run_fini(struct tl_run *run);
+void tl__run_fini(struct tl_controlled_run *run);
 
 /* Counts the yield points used so far into steps and clock. Before anything reads them. */
-void tl__run_account(struct tl_run *run);
+void tl__run_account(struct tl_controlled_run *run);
 /* Lets another go on; the current one goes on when it is picked again. Its state says whether it can be. */
-void tl__run_switch(struct tl_run *run);
+void tl__run_switch(struct tl_controlled_run *run);
 /* Like a used-up budget: for relax. */
-void tl__run_yield(struct tl_run *run);
+void tl__run_yield(struct tl_controlled_run *run);
 /* Puts the current one to sleep until it is woken or the deadline (TL_FOREVER: none) has come. */
-void tl__run_sleep(struct tl_run *run, enum tl_co_state state, uint64_t deadline);
-void tl__run_make_ready(struct tl_run *run, struct tl_co *co);
+void tl__run_sleep(struct tl_controlled_run *run, enum tl_co_state state, uint64_t deadline);
+void tl__run_make_ready(struct tl_controlled_run *run, struct tl_co *co);
 /* Ends one coroutine, and readies those that join it. When it is the current one, the caller must switch. */
-void tl__run_end_co(struct tl_run *run, struct tl_co *co);
-void tl__run_kill(struct tl_run *run, const char *prefix);
-void tl__run_freeze(struct tl_run *run, const char *prefix, uint64_t ns);
+void tl__run_end_co(struct tl_controlled_run *run, struct tl_co *co);
+void tl__run_kill(struct tl_controlled_run *run, const char *prefix);
+void tl__run_freeze(struct tl_controlled_run *run, const char *prefix, uint64_t ns);
 /* Leaves the run for good, with an outcome; goes on in tl__controlled_run. */
-_Noreturn void tl__run_leave(struct tl_run *run, enum tl_controlled_outcome outcome);
+_Noreturn void tl__run_leave(struct tl_controlled_run *run, enum tl_controlled_outcome outcome);
 
 /* Adds to the trace's hash. Only values that are the same in each equal run: no addresses. */
-void tl__run_hash(struct tl_run *run, uint64_t value);
-void tl__run_trace(struct tl_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tl__run_hash(struct tl_controlled_run *run, uint64_t value);
+void tl__run_trace(struct tl_controlled_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Appends to ret->text. */
-void tl__run_say(struct tl_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tl__run_say(struct tl_controlled_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* One line for each coroutine: name, state, what it waits for. */
-void tl__run_describe(struct tl_run *run);
+void tl__run_describe(struct tl_controlled_run *run);
 
 #endif
 #endif

@@ -23,7 +23,7 @@ static uint64_t controlled_now_ns(void)
 
 static const struct tl__fault_entry *fault_due(const char *name)
 {
-    struct tl_run *run = tl__run;
+    struct tl_controlled_run *run = tl__run;
     const struct tl__fault_entry *due = tl__faults_ask(&run->ret->faults, name, &run->fault_random);
 
     if (due != NULL)
@@ -80,7 +80,7 @@ static uint64_t controlled_look_ns(void)
 
 static int controlled_park(tl_au32 *word, uint32_t expected, uint64_t deadline_ns)
 {
-    struct tl_run *run = tl__run;
+    struct tl_controlled_run *run = tl__run;
     struct tl_co *me = run->current;
 
     tl__env_yield_point();
@@ -103,7 +103,7 @@ static bool sleeps_on(const struct tl_co *co, const tl_au32 *word)
 }
 
 /* Wakes one of the sleepers on a word, or nobody. Which one a wake reaches is nobody's promise, so the seed chooses. */
-static bool wake_any(struct tl_run *run, const tl_au32 *word)
+static bool wake_any(struct tl_controlled_run *run, const tl_au32 *word)
 {
     struct tl_co *chosen = NULL;
     uint64_t sleepers = 0;
@@ -145,7 +145,7 @@ void tl__controlled_sleep(uint64_t ns)
 
 static ssize_t controlled_write_some(int fd, const void *data, size_t bytes, uint64_t offset)
 {
-    struct tl_run *run = tl__run;
+    struct tl_controlled_run *run = tl__run;
     const struct tl__fault_entry *fault;
     ssize_t n;
 
@@ -215,16 +215,16 @@ static const struct tl_env_ops controlled_ops = {
     .count_alloc = controlled_count_alloc,
 };
 
-static void say_va(struct tl_run *run, const char *format, va_list ap) __attribute__((format(printf, 2, 0)));
+static void say_va(struct tl_controlled_run *run, const char *format, va_list ap) __attribute__((format(printf, 2, 0)));
 
-static void say_va(struct tl_run *run, const char *format, va_list ap)
+static void say_va(struct tl_controlled_run *run, const char *format, va_list ap)
 {
     size_t used = strlen(run->ret->text);
 
     (void)vsnprintf(run->ret->text + used, sizeof(run->ret->text) - used, format, ap);
 }
 
-void tl__run_say(struct tl_run *run, const char *format, ...)
+void tl__run_say(struct tl_controlled_run *run, const char *format, ...)
 {
     va_list ap;
 
@@ -233,7 +233,7 @@ void tl__run_say(struct tl_run *run, const char *format, ...)
     va_end(ap);
 }
 
-void tl__run_trace(struct tl_run *run, const char *format, ...)
+void tl__run_trace(struct tl_controlled_run *run, const char *format, ...)
 {
     char line[256];
     va_list ap;
@@ -249,7 +249,7 @@ void tl__run_trace(struct tl_run *run, const char *format, ...)
     run->opts->trace(run->opts->trace_ctx, line);
 }
 
-static void describe_park(struct tl_run *run, const struct tl_co *co)
+static void describe_park(struct tl_controlled_run *run, const struct tl_co *co)
 {
     uint32_t value = atomic_load_explicit(co->word, memory_order_relaxed); /* nobody else runs */
 
@@ -257,7 +257,7 @@ static void describe_park(struct tl_run *run, const struct tl_co *co)
                 co->since_step, co->expected, value, value != co->expected ? ": a wake is missing" : "");
 }
 
-void tl__run_describe(struct tl_run *run)
+void tl__run_describe(struct tl_controlled_run *run)
 {
     for (uint32_t i = 0; i < run->count; i++) {
         const struct tl_co *co = run->all[i];
@@ -288,7 +288,7 @@ void tl__run_describe(struct tl_run *run)
     }
 }
 
-static int conclude(struct tl_run *run)
+static int conclude(struct tl_controlled_run *run)
 {
     static const struct {
         const char *text;
@@ -319,7 +319,7 @@ static int conclude(struct tl_run *run)
 int tl__controlled_run(const struct tl_controlled_opts *opts, void (*main)(void *arg), void *arg,
                        struct tl_controlled_report *ret)
 {
-    struct tl_run run;
+    struct tl_controlled_run run;
     size_t at = 0;
     int rc;
 

@@ -32,7 +32,7 @@ int tl__range_add(struct tl_range_map *map, uint64_t addr, uint64_t bytes, uint8
         return TL_EINVAL;
     if (map->count == map->capacity) {
         uint32_t capacity = map->capacity ? map->capacity * 2 : 8;
-        struct tl_range *moved = tl__realloc(map->ranges, capacity * sizeof(*moved));
+        struct tl_view_range *moved = tl__realloc(map->ranges, capacity * sizeof(*moved));
 
         if (moved == NULL)
             return TL_ENOMEM;
@@ -40,7 +40,7 @@ int tl__range_add(struct tl_range_map *map, uint64_t addr, uint64_t bytes, uint8
         map->capacity = capacity;
     }
     memmove(&map->ranges[at + 1], &map->ranges[at], (map->count - at) * sizeof(*map->ranges));
-    map->ranges[at] = (struct tl_range){.addr = addr, .bytes = bytes, .view = view};
+    map->ranges[at] = (struct tl_view_range){.addr = addr, .bytes = bytes, .view = view};
     map->count++;
     return 0;
 }
@@ -62,7 +62,7 @@ uint8_t *tl__range_remove(struct tl_range_map *map, uint64_t addr, uint64_t *ret
 uint8_t *tl__range_view(const struct tl_range_map *map, uint64_t addr, uint64_t bytes)
 {
     uint32_t at = lower(map, addr);
-    const struct tl_range *r;
+    const struct tl_view_range *r;
 
     if (at == map->count)
         return NULL;

@@ -8,13 +8,13 @@
 
 #include <stdint.h>
 
-struct tl_range {
+struct tl_view_range {
     uint64_t addr, bytes;
     uint8_t *view; /* what it is and who frees it is the transport's business */
 };
 
 struct tl_range_map {
-    struct tl_range *ranges; /* sorted, disjoint; ours */
+    struct tl_view_range *ranges; /* sorted, disjoint; ours */
     uint32_t count, capacity;
 };
 

@@ -23,8 +23,8 @@ static int add_edge(struct tl_graph *g, uint64_t pred, int32_t arg, enum tl_edge
 /* Counts a predecessor once, however many edges name it. A slot remembers which plan saw it last. */
 static int add_pred(struct tl_graph *g, uint64_t id, unsigned flags)
 {
-    struct tl_ring *ring = &g->rings[tl__task_ring(id)];
-    struct tl_slot *slot = tl__slot(ring, tl__task_local(id));
+    struct tl_graph_ring *ring = &g->rings[tl__task_ring(id)];
+    struct tl_graph_slot *slot = tl__slot(ring, tl__task_local(id));
 
     assert(tl__task_is_live(g, id)); /* GI2 */
     assert((flags & ~(TL_EDGE_WAIT | TL_EDGE_RETAIN)) == 0 && flags != 0);

@@ -31,8 +31,8 @@ static uint64_t size_to_set(const struct tl_graph *g, const struct tl_lack *lack
 
 static void explain_holder(const struct tl_graph *g, uint32_t ring, char *buf, size_t n)
 {
-    const struct tl_ring *r = &g->rings[ring];
-    const struct tl_slot *slot = tl__slot(r, (uint32_t)r->task_tail);
+    const struct tl_graph_ring *r = &g->rings[ring];
+    const struct tl_graph_slot *slot = tl__slot(r, (uint32_t)r->task_tail);
     const struct tl_scope_info *scope;
 
     tl__ring_assert(r);

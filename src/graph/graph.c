@@ -23,16 +23,17 @@ static int check_ring(const struct tl_graph_opts *o, uint32_t r, struct tl_error
     return 0;
 }
 
-static void ring_begin(struct tl_ring *ring, const struct tl_graph_opts *o, uint32_t r, struct tl_slot *slots)
+static void ring_begin(struct tl_graph_ring *ring, const struct tl_graph_opts *o, uint32_t r,
+                       struct tl_graph_slot *slots)
 {
-    *ring = (struct tl_ring){.slots = slots,
-                             .heap = o->heap[r],
-                             .heap_bytes = o->heap_bytes[r],
-                             .window = o->task_window[r],
-                             .dep_pool = o->dep_pool[r]};
+    *ring = (struct tl_graph_ring){.slots = slots,
+                                   .heap = o->heap[r],
+                                   .heap_bytes = o->heap_bytes[r],
+                                   .window = o->task_window[r],
+                                   .dep_pool = o->dep_pool[r]};
 }
 
-static int ring_init(struct tl_ring *ring, const struct tl_graph_opts *o, uint32_t r)
+static int ring_init(struct tl_graph_ring *ring, const struct tl_graph_opts *o, uint32_t r)
 {
     ring_begin(ring, o, r, tl__reserve(o->task_window[r] * sizeof(*ring->slots)));
     return ring->slots == NULL ? TL_ENOMEM : 0;
@@ -113,13 +114,13 @@ void tl__graph_destroy(struct tl_graph *g)
 
 void tl__graph_retired(struct tl_graph *g, uint32_t ring, uint32_t new_tail)
 {
-    struct tl_ring *r = &g->rings[ring];
+    struct tl_graph_ring *r = &g->rings[ring];
 
     assert(ring < g->opts.rings);
     if (!g->opts.recycle || new_tail > r->task_head)
         return;
     for (; r->task_tail < new_tail; r->task_tail++) {
-        struct tl_slot *slot = tl__slot(r, (uint32_t)r->task_tail);
+        struct tl_graph_slot *slot = tl__slot(r, (uint32_t)r->task_tail);
 
         assert(slot->heap_end <= r->heap_head && slot->dep_end <= r->dep_head); /* GI6 */
         assert(!tl__scope_is_open(g, slot) || slot->frame == 0);                /* GI6: its scope has released it */
@@ -138,7 +139,7 @@ bool tl__graph_all_complete(struct tl_graph *g)
     bool any = false;
 
     for (uint32_t i = 0; i < g->opts.rings && g->opts.recycle; i++) {
-        struct tl_ring *r = &g->rings[i];
+        struct tl_graph_ring *r = &g->rings[i];
 
         tl__ring_assert(r);
         any |= r->complete != r->task_head || r->dep_tail != r->dep_head;
@@ -150,7 +151,7 @@ bool tl__graph_all_complete(struct tl_graph *g)
 
 struct tl_ring_usage tl__graph_usage(const struct tl_graph *g, uint32_t ring)
 {
-    const struct tl_ring *r = &g->rings[ring];
+    const struct tl_graph_ring *r = &g->rings[ring];
 
     assert(ring < g->opts.rings);
     tl__ring_assert(r);

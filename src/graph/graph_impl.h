@@ -11,7 +11,7 @@
 #include "graph/tensormap.h"
 
 /* What must be known of a task until it retires. */
-struct tl_slot {
+struct tl_graph_slot {
     uint64_t heap_end, dep_end; /* the ring's heads after this task */
     uint32_t entries;           /* its chain in the tensormap */
     uint32_t frame;             /* scope it was submitted in: index and serial of its frame */
@@ -22,8 +22,8 @@ struct tl_slot {
 };
 
 /* Positions count up for ever; a physical place is position mod size. */
-struct tl_ring {
-    struct tl_slot *slots;
+struct tl_graph_ring {
+    struct tl_graph_slot *slots;
     uint64_t task_tail, task_head;
     uint64_t heap_tail, heap_head;
     uint64_t dep_tail, dep_head;
@@ -67,7 +67,7 @@ struct tl_arg_facts {
 
 struct tl_graph {
     struct tl_graph_opts opts;
-    struct tl_ring rings[TL_GRAPH_RINGS];
+    struct tl_graph_ring rings[TL_GRAPH_RINGS];
     struct tl_map map;
     struct tl_tags tags;
     TL_VEC(struct tl_frame) frames;
@@ -85,14 +85,14 @@ static inline struct tl_frame *tl__frame_top(const struct tl_graph *g)
     return &g->frames.items[g->frames.count - 1];
 }
 
-static inline struct tl_slot *tl__slot(const struct tl_ring *ring, uint32_t local)
+static inline struct tl_graph_slot *tl__slot(const struct tl_graph_ring *ring, uint32_t local)
 {
     assert((ring->window & (ring->window - 1)) == 0); /* GI1 */
     return &ring->slots[local & (ring->window - 1)];
 }
 
 /* GI1: the positions of one ring agree. */
-static inline void tl__ring_assert(const struct tl_ring *r)
+static inline void tl__ring_assert(const struct tl_graph_ring *r)
 {
     assert(r->task_tail <= r->task_head && r->task_head - r->task_tail <= r->window);
     assert(r->heap_tail <= r->heap_head && r->heap_head - r->heap_tail <= r->heap_bytes);
@@ -113,7 +113,7 @@ static inline bool tl__task_is_live(const struct tl_graph *g, tl_task_id id)
 /* frame 0 is there from the start; TL_ENOMEM. */
 int tl__scopes_init(struct tl_graph *g);
 /* True if the scope of task `local` of `ring`, not retired, is still open. */
-bool tl__scope_is_open(const struct tl_graph *g, const struct tl_slot *slot);
+bool tl__scope_is_open(const struct tl_graph *g, const struct tl_graph_slot *slot);
 
 /* The checks that need no ring: arguments, views, owners. Fills facts and regions. 0 or TL_EGRAPH with a line. */
 int tl__graph_validate(struct tl_graph *g, const struct tl_task_args *args, const struct tl_subtasks *subtasks,

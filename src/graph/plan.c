@@ -12,7 +12,7 @@ static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resou
                    uint64_t need, struct tl_error *reterr)
 {
     uint32_t ring = plan->ring;
-    const struct tl_ring *r = &g->rings[ring];
+    const struct tl_graph_ring *r = &g->rings[ring];
     struct tl_lack *lack = &plan->lack;
     char line[512];
 
@@ -48,7 +48,7 @@ struct carve {
     uint32_t guard;   /* of the graph */
 };
 
-static void carve_init(const struct tl_graph *g, const struct tl_ring *r, struct carve *c)
+static void carve_init(const struct tl_graph *g, const struct tl_graph_ring *r, struct carve *c)
 {
     *c = (struct carve){.tail = r->heap_tail,
                         .head = r->heap_head,
@@ -114,7 +114,7 @@ static uint64_t least_deps(const struct tl_graph *g)
 static int begin_plan(const struct tl_graph *g, struct tl_plan *plan, struct tl_error *reterr)
 {
     const struct tl_scope_info *scope = &tl__frame_top(g)->info;
-    const struct tl_ring *r = &g->rings[scope->ring];
+    const struct tl_graph_ring *r = &g->rings[scope->ring];
 
     plan->ring = scope->ring;
     plan->id = (uint64_t)scope->ring << 32 | (uint32_t)r->task_head;
@@ -133,8 +133,8 @@ static int begin_plan(const struct tl_graph *g, struct tl_plan *plan, struct tl_
 
 static void commit_slot(struct tl_graph *g, struct tl_plan *plan, const struct carve *c)
 {
-    struct tl_ring *r = &g->rings[plan->ring];
-    struct tl_slot *slot = &r->slots[plan->slot];
+    struct tl_graph_ring *r = &g->rings[plan->ring];
+    struct tl_graph_slot *slot = &r->slots[plan->slot];
     const struct tl_frame *frame = tl__frame_top(g);
 
     assert(frame->info.ring == plan->ring &&
@@ -169,7 +169,7 @@ static void give_memory(struct tl_tensor *t, uint64_t buffer, uint64_t bytes, ui
 
 static void commit_tensors(struct tl_graph *g, const struct tl_task_args *args, struct tl_plan *plan)
 {
-    struct tl_ring *r = &g->rings[plan->ring];
+    struct tl_graph_ring *r = &g->rings[plan->ring];
 
     for (uint32_t i = 0; i < args->n_tensors; i++) {
         const struct tl_tensor_arg *arg = &args->tensors[i];
@@ -200,7 +200,7 @@ int tl__graph_plan(struct tl_graph *g, const struct tl_task_args *args, const st
                    struct tl_plan *plan, struct tl_error *reterr)
 {
     struct carve carve;
-    const struct tl_ring *r;
+    const struct tl_graph_ring *r;
     int code = begin_plan(g, plan, reterr);
 
     if (code == 0)

@@ -15,7 +15,7 @@ int tl__scopes_init(struct tl_graph *g)
     return tl_vec_push(&g->frames, (struct tl_frame){.info = {.kind = TL_SCOPE_AUTO}});
 }
 
-bool tl__scope_is_open(const struct tl_graph *g, const struct tl_slot *slot)
+bool tl__scope_is_open(const struct tl_graph *g, const struct tl_graph_slot *slot)
 {
     return slot->frame < g->frames.count && g->frames.items[slot->frame].serial == slot->frame_serial;
 }

@@ -126,7 +126,7 @@ static int check_owner(const struct tl_graph *g, const struct tl_tensor_arg *arg
                        struct tl_error *reterr)
 {
     uint32_t ring = tl__task_ring(arg->tensor.owner), local = tl__task_local(arg->tensor.owner);
-    const struct tl_ring *r = ring < g->opts.rings ? &g->rings[ring] : NULL;
+    const struct tl_graph_ring *r = ring < g->opts.rings ? &g->rings[ring] : NULL;
 
     if (r == NULL || local >= r->task_head)
         return refuse_arg(g, reterr, arg->direction, index,

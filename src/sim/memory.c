@@ -26,7 +26,7 @@ static void lock(struct tl_sim_memory *m)
 #define CHECKED_EXTENTS 64u
 static bool table_is_sound(const struct tl_sim_memory *m)
 {
-    const struct tl_extent *e = m->first, *prev = NULL;
+    const struct tl_memory_extent *e = m->first, *prev = NULL;
     uint64_t at = 0, used = 0;
 
     for (uint32_t i = 0; e != NULL && i < CHECKED_EXTENTS; prev = e, e = e->next, i++) {
@@ -65,9 +65,9 @@ int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error
 
 void tl__sim_memory_fini(struct tl_sim_memory *m)
 {
-    struct tl_extent *next;
+    struct tl_memory_extent *next;
 
-    for (struct tl_extent *e = m->first; e != NULL; e = next) {
+    for (struct tl_memory_extent *e = m->first; e != NULL; e = next) {
         next = e->next;
         assert(next == NULL || next->start == e->start + e->bytes); /* MI1 */
         tl__free(e);
@@ -80,16 +80,16 @@ static uint64_t largest_free(const struct tl_sim_memory *m)
 {
     uint64_t largest = 0;
 
-    for (const struct tl_extent *e = m->first; e != NULL; e = e->next)
+    for (const struct tl_memory_extent *e = m->first; e != NULL; e = e->next)
         if (!e->used && e->bytes > largest)
             largest = e->bytes;
     return largest;
 }
 
 /* Makes two of `e`, the first of `bytes`; both are as free as `e` was. NULL: no memory. Guard: lock held. */
-static struct tl_extent *split(struct tl_extent *e, uint64_t bytes)
+static struct tl_memory_extent *split(struct tl_memory_extent *e, uint64_t bytes)
 {
-    struct tl_extent *rest = tl__alloc(1, sizeof(*rest));
+    struct tl_memory_extent *rest = tl__alloc(1, sizeof(*rest));
 
     assert(!e->used && bytes > 0 && bytes < e->bytes); /* MI1: both pieces have bytes */
     assert(bytes % TL_DEV_ALIGN == 0);                 /* MI3 */
@@ -107,11 +107,11 @@ static struct tl_extent *split(struct tl_extent *e, uint64_t bytes)
 }
 
 /* The free extent nearest to the use's end of the memory that has `need` bytes; NULL: none. Guard: lock held. */
-static struct tl_extent *find_free(const struct tl_sim_memory *m, uint64_t need, enum tl_memory_use use)
+static struct tl_memory_extent *find_free(const struct tl_sim_memory *m, uint64_t need, enum tl_memory_use use)
 {
-    struct tl_extent *found = NULL;
+    struct tl_memory_extent *found = NULL;
 
-    for (struct tl_extent *e = m->first; e != NULL; e = e->next) {
+    for (struct tl_memory_extent *e = m->first; e != NULL; e = e->next) {
         if (e->used || e->bytes < need)
             continue;
         assert(need % TL_DEV_ALIGN == 0); /* MI3 */
@@ -123,9 +123,9 @@ static struct tl_extent *find_free(const struct tl_sim_memory *m, uint64_t need,
 }
 
 /* `need` bytes of the free extent `e`, from the use's end of it. NULL: no memory. Guard: lock held. */
-static struct tl_extent *take(struct tl_extent *e, uint64_t need, enum tl_memory_use use)
+static struct tl_memory_extent *take(struct tl_memory_extent *e, uint64_t need, enum tl_memory_use use)
 {
-    struct tl_extent *rest;
+    struct tl_memory_extent *rest;
 
     assert(!e->used && e->bytes >= need); /* MI1: what is free is given once */
     if (e->bytes == need)
@@ -138,7 +138,7 @@ int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, enum tl_memory
                          uint64_t *ret_addr, struct tl_error *reterr)
 {
     uint64_t need = bytes == 0 ? TL_DEV_ALIGN : bytes, largest, used;
-    struct tl_extent *e, *taken = NULL;
+    struct tl_memory_extent *e, *taken = NULL;
 
     need = need > UINT64_MAX - TL_DEV_ALIGN ? UINT64_MAX / TL_DEV_ALIGN * TL_DEV_ALIGN
                                             : (need + TL_DEV_ALIGN - 1) / TL_DEV_ALIGN * TL_DEV_ALIGN;
@@ -168,7 +168,7 @@ int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, enum tl_memory
 }
 
 /* The whole pages of `e` are given back. Guard: lock held. */
-static void give_back_pages(const struct tl_sim_memory *m, const struct tl_extent *e)
+static void give_back_pages(const struct tl_sim_memory *m, const struct tl_memory_extent *e)
 {
     uint64_t first = (e->start + PAGE - 1) / PAGE * PAGE, end = (e->start + e->bytes) / PAGE * PAGE;
 
@@ -178,9 +178,9 @@ static void give_back_pages(const struct tl_sim_memory *m, const struct tl_exten
 }
 
 /* Joins `e` with the free extent after it. Guard: lock held. */
-static void join_next(struct tl_extent *e)
+static void join_next(struct tl_memory_extent *e)
 {
-    struct tl_extent *next = e->next;
+    struct tl_memory_extent *next = e->next;
 
     if (next == NULL || next->used || e->used)
         return;
@@ -194,7 +194,7 @@ static void join_next(struct tl_extent *e)
 
 void tl__sim_memory_free(struct tl_sim_memory *m, uint64_t addr)
 {
-    struct tl_extent *e;
+    struct tl_memory_extent *e;
 
     lock(m);
     for (e = m->first; e != NULL; e = e->next)

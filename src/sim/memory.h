@@ -16,9 +16,9 @@
 #include "wire/memory.h"
 
 /* A run of device memory, used or free; they lie side by side and cover all of it. */
-struct tl_extent {
+struct tl_memory_extent {
     uint64_t start, bytes; /* offsets, multiples of TL_DEV_ALIGN */
-    struct tl_extent *prev, *next;
+    struct tl_memory_extent *prev, *next;
     uint32_t used;
     uint32_t use; /* enum tl_memory_use, of a used one */
 };
@@ -29,9 +29,9 @@ struct tl_sim_memory {
      * is. */
     void (*give_back)(void *ctx, uint64_t at, uint64_t bytes);
     void *ctx;
-    tl_au32 lock;            /* 0 free, 1 held, 2 held and waited for */
-    struct tl_extent *first; /* guard: lock. By address; neighbours are never both free */
-    uint64_t used_bytes;     /* guard: lock */
+    tl_au32 lock;                   /* 0 free, 1 held, 2 held and waited for */
+    struct tl_memory_extent *first; /* guard: lock. By address; neighbours are never both free */
+    uint64_t used_bytes;            /* guard: lock */
 };
 
 /* `bytes` is rounded up to whole pages. 0, TL_ERANGE, TL_ENOMEM. */
