@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "arch/table.h"
+#include "arch/descriptors.h"
 
 const struct tl_arch tl__arch_a2a3 = {
     .name = "a2a3",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "arch/pmu_columns.h"
-#include "arch/table.h"
+#include "arch/descriptors.h"
 
 /* In one cycle of 20 ns. */
 #define VEC_FP16 4800

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "arch/table.h"
+#include "arch/descriptors.h"
 
 static const struct tl_arch *const table[] = {&tl__arch_a2a3, &tl__arch_a5};
 

@@ -2,7 +2,7 @@
 #include "device/guard.h"
 
 #include "base/error.h"
-#include "base/guard.h"
+#include "base/guard_layout.h"
 #include "base/log.h"
 
 /* A closed page splits a mapping in two more. Linux gives a process 65,530 unless told otherwise (vm.max_map_count),

@@ -2,7 +2,7 @@
 /*
  * A guarded run (--guard): each buffer ends at a page that nothing may touch, so that an access past its end faults at
  * once, and what is left of its pages holds a canary, which is looked at when a task that has the buffer as an argument
- * is finished, and for all buffers at the end of the run. base/guard.h says where everything lies.
+ * is finished, and for all buffers at the end of the run. base/guard_layout.h says where everything lies.
  *
  * Beyond some 24,000 live buffers, or where the system gives no more mappings, a guard page is a page of canary.
  *

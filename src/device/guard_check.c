@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at the canaries, and what is said of one that is damaged. */
-#include "base/guard.h"
+#include "base/guard_layout.h"
 #include "base/text.h"
 #include "device/fault.h"
 #include "device/guard.h"

@@ -46,7 +46,7 @@ struct tl_graph_opts {
     uint64_t heap_bytes[TL_GRAPH_RINGS];  /* multiple of TL_GRAPH_ALIGN; 0: nothing can be allocated */
     bool recycle;                         /* false: an image. What is full stays full, and that is an error */
     uint8_t dump_level;                   /* 0..3: whether marks and tags count */
-    uint32_t guard;                       /* 0: off; else the least alignment, and buffers lie as base/guard.h says:
+    uint32_t guard; /* 0: off; else the least alignment, and buffers lie as base/guard_layout.h says:
                                            * heaps then begin at a page and have whole ones */
 };
 

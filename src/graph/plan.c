@@ -5,7 +5,7 @@
  */
 #include "graph/graph_impl.h"
 
-#include "base/guard.h"
+#include "base/guard_layout.h"
 
 /* `least` is what the task takes of an empty ring; `need`, at the place where the ring stands, may be more. */
 static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resource resource, uint64_t least,

@@ -14,7 +14,7 @@
 #include "host/clock_estimate.h"
 #include "host/clock_server.h"
 #include "host/files.h"
-#include "host/rank_board.h"
+#include "host/rank_board_file.h"
 
 #define BEGIN_PATIENCE_NS UINT64_C(1000000000)
 #define END_PATIENCE_NS UINT64_C(100000000)

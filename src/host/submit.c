@@ -6,7 +6,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
-#include "base/guard.h"
+#include "base/guard_layout.h"
 #include "base/opts.h"
 #include "host/worker_impl.h"
 

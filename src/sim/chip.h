@@ -49,7 +49,7 @@ struct tl_chip_view {
 };
 void tl__chip_view(const struct tl_chip *chip, struct tl_chip_view *ret_view);
 
-/* Device memory; see sim/memory.h. */
+/* Device memory; see sim/memory_table.h. */
 int tl__chip_alloc(struct tl_chip *chip, uint64_t bytes, enum tl_memory_use use, const char *what, uint64_t *ret_addr,
                    struct tl_error *reterr);
 void tl__chip_free(struct tl_chip *chip, uint64_t addr);

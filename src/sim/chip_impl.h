@@ -6,7 +6,7 @@
 
 #include "sim/chip.h"
 #include "sim/mail.h"
-#include "sim/memory.h"
+#include "sim/memory_table.h"
 
 /* What a chip is made of: one table a kind. chip.c alone calls these. */
 struct tl_chip_ops {

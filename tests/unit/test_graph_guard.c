@@ -2,7 +2,7 @@
 /* Where the graph puts what it allocates in a guarded run. */
 #include "unit/test_graph_util.h"
 
-#include "base/guard.h"
+#include "base/guard_layout.h"
 
 static struct tl_graph *make_guarded(uint32_t guard, uint64_t heap_bytes)
 {

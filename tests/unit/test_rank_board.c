@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "host/rank_board.h"
+#include "host/rank_board_file.h"
 #include "host/rank_report.h"
 
 static void a_root_is_one_jobs(void **state)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ranks of a distributed run know of each other while it lasts: see host/rank_board.h. */
+/* What the ranks of a distributed run know of each other while it lasts: see host/rank_board_file.h. */
 #ifndef TL_TOOLS_RUN_WATCH_H
 #define TL_TOOLS_RUN_WATCH_H
 
-#include "host/rank_board.h"
+#include "host/rank_board_file.h"
 #include "host/worker_impl.h"
 
 /* One rank of this process, on the board. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/memory.h"
+#include "sim/memory_table.h"
 
 #include <assert.h>
 #include <inttypes.h>

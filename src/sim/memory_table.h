@@ -5,8 +5,8 @@
  *
  * Threads: every function may be called from any thread; one short lock guards the table.
  */
-#ifndef TL_SIM_MEMORY_H
-#define TL_SIM_MEMORY_H
+#ifndef TL_SIM_MEMORY_TABLE_H
+#define TL_SIM_MEMORY_TABLE_H
 
 #include <stdint.h>
 

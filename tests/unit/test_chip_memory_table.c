@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/env.h"
-#include "sim/memory.h"
+#include "sim/memory_table.h"
 #include "wire/memory.h"
 
 #define KIB UINT64_C(1024)

@@ -9,8 +9,8 @@
  *
  * Addresses and sizes are in bytes; addresses may be device addresses, whose pages are those of the mapping.
  */
-#ifndef TL_BASE_GUARD_H
-#define TL_BASE_GUARD_H
+#ifndef TL_BASE_GUARD_LAYOUT_H
+#define TL_BASE_GUARD_LAYOUT_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The descriptors, one file each. */
-#ifndef TL_ARCH_TABLE_H
-#define TL_ARCH_TABLE_H
+#ifndef TL_ARCH_DESCRIPTORS_H
+#define TL_ARCH_DESCRIPTORS_H
 
 #include "arch/arch.h"
 #include "arch/pmu.h"

@@ -5,8 +5,8 @@
  * after the run, as the claim and as the record of how each rank ended. Without a root the board is private to this
  * process and its ranks.
  */
-#ifndef TL_HOST_RANK_BOARD_H
-#define TL_HOST_RANK_BOARD_H
+#ifndef TL_HOST_RANK_BOARD_FILE_H
+#define TL_HOST_RANK_BOARD_FILE_H
 
 #include <tasklens/error.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/rank_board.h"
+#include "host/rank_board_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
