@@ -102,12 +102,13 @@ static void rig_open(struct rig *r, uint32_t level, uint32_t hash)
     r->device.opts.bells = r->bells;
     r->launch = at(r, take(r, sizeof(*r->launch)));
     lane_build(r);
-    *r->launch = (struct tl_launch){.epoch = 1, .dfx = r->dfx, .dump_level = level, .dump_hash = hash};
+    *r->launch = (struct tl_launch){
+        .epoch = 1, .dfx = r->dfx, .levels = {[TL_COLLECT_DUMP] = (int32_t)level}, .dump_hash = hash};
     r->device.launch = r->launch;
     r->sched = tl__reserve(sizeof(*r->sched));
     r->sched->device = &r->device;
     if (tl__recorder_begin(&r->sched->rec, &r->device.opts.memory, r->bells, r->launch,
-                           tl__scheduler_streams(r->launch), 0) < 0 ||
+                           tl__streams_on(r->launch->levels, TL_WRITER_SCHEDULER), 0) < 0 ||
         tl__probe_begin(r->sched) < 0)
         abort();
     r->kernel = (struct tl_kernel)TL_KERNEL(0, "k", TL_AIV, NULL, TL_IN, TL_IN, TL_IN);

@@ -98,7 +98,7 @@ static double drain(struct fake_world *w, const char *dir, uint32_t epoch, uint6
     double seconds;
 
     c.output_prefix = dir;
-    c.dump_args = 2;
+    c.levels[TL_COLLECT_DUMP] = 2;
     if (fake_begin(w, epoch, 1, &c, &s, &err) < 0) {
         fprintf(stderr, "%s\n", err.msg);
         exit(1);

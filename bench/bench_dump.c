@@ -96,7 +96,7 @@ static void run(struct tl_worker *w, struct tl_loaded *loaded, int64_t tasks, in
                                              .dtype = TL_FLOAT32,
                                              .rank = 1,
                                              .role = i == 2 ? TL_OUT : TL_IN};
-    config.dump_args = level;
+    config.levels[TL_COLLECT_DUMP] = level;
     config.output_prefix = level == 0 ? NULL : dir;
     if (tl_worker_run(w, loaded, SUBMIT_OPTS(tensors, 3, &tasks, 1, &config), result, &err) < 0)
         die("run", &err);

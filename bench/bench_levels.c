@@ -27,22 +27,22 @@
 
 static void swimlane_on(struct tl_run_config *config, int level)
 {
-    config->chip_swimlane = level;
+    config->levels[TL_COLLECT_SWIMLANE] = level;
 }
 
 static void dep_gen_on(struct tl_run_config *config, int level)
 {
-    config->dep_gen = level != 0;
+    config->levels[TL_COLLECT_DEPS] = level != 0;
 }
 
 static void scope_stats_on(struct tl_run_config *config, int level)
 {
-    config->scope_stats = level != 0;
+    config->levels[TL_COLLECT_SCOPE] = level != 0;
 }
 
 static void pmu_on(struct tl_run_config *config, int level)
 {
-    config->pmu = level;
+    config->levels[TL_COLLECT_PMU] = level;
 }
 
 /* `bar`: clock reads that it may add to a task; 0: only told. */

@@ -24,7 +24,7 @@ static double run(enum fake_kind kind, uint32_t records, const char *dir, uint32
 
     (void)kind;
     c.output_prefix = dir;
-    c.dump_args = 3;
+    c.levels[TL_COLLECT_DUMP] = 3;
     if (fake_begin(w, epoch, 1, &c, &s, &err) < 0) {
         fprintf(stderr, "%s\n", err.msg);
         exit(1);
@@ -50,7 +50,7 @@ static void run_cost(struct fake_world *w, const char *dir, uint32_t epoch)
     struct tl_run_config c = TL_RUN_CONFIG_INIT;
 
     c.output_prefix = dir;
-    c.dump_args = 3;
+    c.levels[TL_COLLECT_DUMP] = 3;
     for (unsigned i = 0; i < EMPTY_RUNS; i++) {
         struct tl_run_result result = {0};
         uint64_t t0 = tl__now_ns(), t1;

@@ -129,10 +129,10 @@ static struct tl_run *submit(unsigned number, bool recorded)
     if (recorded) {
         (void)snprintf(dir, sizeof(dir), "%s/%u", root, number);
         c.output_prefix = dir;
-        c.dump_args = 2;
-        c.chip_swimlane = 4;
-        c.pmu = 2;
-        c.dep_gen = c.scope_stats = true;
+        c.levels[TL_COLLECT_DUMP] = 2;
+        c.levels[TL_COLLECT_SWIMLANE] = 4;
+        c.levels[TL_COLLECT_PMU] = 2;
+        c.levels[TL_COLLECT_DEPS] = c.levels[TL_COLLECT_SCOPE] = true;
     }
     if (tl_worker_submit(worker, loaded, SUBMIT_OPTS(tensors, 2, &tasks, 1, &c), &run, &err) != 0)
         fail(&err);

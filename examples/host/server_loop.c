@@ -53,9 +53,9 @@ static int submit(struct tl_worker *worker, struct tl_loaded *program, const cha
     tensors[3] = vector("z", r->z, TL_OUT);
     (void)snprintf(dir, sizeof(dir), "%s/request%ld", out, r->number);
     config.output_prefix = dir;
-    config.dump_args = 2;
-    config.chip_swimlane = 4;
-    config.dep_gen = config.scope_stats = true;
+    config.levels[TL_COLLECT_DUMP] = 2;
+    config.levels[TL_COLLECT_SWIMLANE] = 4;
+    config.levels[TL_COLLECT_DEPS] = config.levels[TL_COLLECT_SCOPE] = true;
     opts.tensors = tensors;
     opts.n_tensors = 4;
     opts.params = params;

@@ -9,6 +9,7 @@
 #ifndef TASKLENS_WORKER_H
 #define TASKLENS_WORKER_H
 
+#include <tasklens/collectors.h>
 #include <tasklens/program.h>
 
 #ifdef __cplusplus
@@ -64,10 +65,9 @@ struct tl_run_config {
     const char *runtime;       /* NULL: "tensormap_and_ringbuffer"; or "host_build_graph" */
     const char *output_prefix; /* directory for the artifacts; needed if any diagnostic is on; at most
                                   TL_OUTPUT_PREFIX_MAX bytes, so that the names below it fit too */
-    int dump_args;             /* 0..3 */
-    int chip_swimlane;         /* 0..4 */
-    int pmu;                   /* 0: off, else an event type */
-    bool dep_gen, scope_stats;
+    /* Of each diagnostic, by enum tl_collect: 0 off, else its level, which is the number that its option takes (1 of an
+     * option without one; an event type of the PMU). */
+    int32_t levels[TL_COLLECT_SLOTS];
     bool dump_hash_off;       /* --dump-hash off */
     bool dump_oversize_chunk; /* --dump-oversize chunk; else truncate */
     unsigned block_dim;       /* clusters used; 0: all */

@@ -17,13 +17,16 @@
 #include <tasklens/error.h>
 
 #include "artifact/run_facts.h"
+#include "base/collectors.h"
 
 #define TL_JOURNAL_NAME "run.journal"
 #define TL_JOURNAL_MAX_STREAMS 16
 #define TL_JOURNAL_MAX_LOSSES 8
 #define TL_JOURNAL_NO_BIN UINT64_MAX                  /* bin offset of a record without payload */
 #define TL_JOURNAL_DAMAGED_NAME "run.journal.damaged" /* what a recovery could not read all of */
-#define TL_JOURNAL_VERSION 2
+#define TL_JOURNAL_VERSION 3
+#define TL_JOURNAL_HASHES 1u /* flags: records carry hashes of their payloads */
+#define TL_JOURNAL_PIECES 2u /* payloads larger than the arena come in pieces */
 
 /* What the records of stream i are. */
 struct tl_journal_stream {
@@ -42,10 +45,9 @@ struct tl_journal_run {
     uint64_t clock_freq_hz; /* of device cycles, as in facts */
     uint64_t arena_bytes;   /* a lane */
     uint32_t epoch;
-    uint8_t dump_level, swimlane_level, pmu_event, dep_gen, scope_stats;
-    uint8_t dump_hash;  /* 1: records carry hashes */
-    uint8_t dump_chunk; /* 1: --dump-oversize chunk */
-    uint8_t stream_count;
+    uint32_t flags;                   /* TL_JOURNAL_HASHES, TL_JOURNAL_PIECES */
+    int32_t levels[TL_COLLECT_SLOTS]; /* of each diagnostic, by enum tl_collect; 0: off */
+    uint32_t stream_count;
     uint32_t records_per_buffer;
     uint32_t lane_count; /* per stream at most */
     struct tl_journal_stream streams[TL_JOURNAL_MAX_STREAMS];
@@ -104,11 +106,11 @@ struct tl_journal_report {
     uint64_t blocks_lost;   /* of records, as their headers and the numbers of the others tell: at least */
     uint64_t records_lost;  /* in those of them whose headers are intact: at least */
     uint64_t records_lost_in[TL_JOURNAL_MAX_STREAMS]; /* the same, by stream */
-    bool torn;              /* the file ends inside a block */
-    bool corrupt;           /* something else is not what it says */
-    bool begun;             /* the run had cleared its directory */
-    bool tells_begun;       /* the journal's version tells that at all */
-    char reason[160];       /* the first damage in words; "" when there is none */
+    bool torn;                                        /* the file ends inside a block */
+    bool corrupt;                                     /* something else is not what it says */
+    bool begun;                                       /* the run had cleared its directory */
+    bool tells_begun;                                 /* the journal's version tells that at all */
+    char reason[160];                                 /* the first damage in words; "" when there is none */
 };
 
 struct tl_journal_reader; /* made by tl__journal_open, ended by tl__journal_reader_close */

@@ -21,6 +21,46 @@
 
 /* ---- the header ---- */
 
+static void take_old(const struct tl_journal_run_2 *old, struct tl_journal_run *run)
+{
+    *run = (struct tl_journal_run){.start_unix_ns = old->start_unix_ns,
+                                   .clock_freq_hz = old->clock_freq_hz,
+                                   .arena_bytes = old->arena_bytes,
+                                   .epoch = old->epoch,
+                                   .flags = (old->dump_hash != 0 ? TL_JOURNAL_HASHES : 0) |
+                                            (old->dump_chunk != 0 ? TL_JOURNAL_PIECES : 0),
+                                   .stream_count = old->stream_count,
+                                   .records_per_buffer = old->records_per_buffer,
+                                   .lane_count = old->lane_count,
+                                   .format = old->format,
+                                   .facts = old->facts};
+    memcpy(run->program, old->program, sizeof(run->program));
+    memcpy(run->case_name, old->case_name, sizeof(run->case_name));
+    memcpy(run->platform, old->platform, sizeof(run->platform));
+    memcpy(run->runtime, old->runtime, sizeof(run->runtime));
+    memcpy(run->streams, old->streams, sizeof(run->streams));
+    run->levels[TL_COLLECT_DUMP] = old->dump_level;
+    run->levels[TL_COLLECT_SWIMLANE] = old->swimlane_level;
+    run->levels[TL_COLLECT_DEPS] = old->dep_gen;
+    run->levels[TL_COLLECT_PMU] = old->pmu_event;
+    run->levels[TL_COLLECT_SCOPE] = old->scope_stats;
+}
+
+bool tl__journal_run_take(const void *from, uint64_t bytes, struct tl_journal_run *ret_run)
+{
+    struct tl_journal_run_2 old;
+
+    if (bytes == sizeof(old)) {
+        memcpy(&old, from, sizeof(old));
+        take_old(&old, ret_run);
+        return true;
+    }
+    if (bytes < sizeof(*ret_run))
+        return false;
+    memcpy(ret_run, from, sizeof(*ret_run));
+    return true;
+}
+
 /* Texts end, whoever wrote them. */
 static int take_run(struct tl_journal_reader *r, const struct tl_journal_run *run, const char *name,
                     struct tl_error *reterr)
@@ -41,7 +81,8 @@ static int take_run(struct tl_journal_reader *r, const struct tl_journal_run *ru
 static int read_header(struct tl_journal_reader *r, const char *name, struct tl_error *reterr)
 {
     struct tl_journal_header header;
-    uint64_t body;
+    struct tl_journal_run run;
+    uint64_t body, wanted;
     int code;
 
     if (r->size < offsetof(struct tl_journal_header, run))
@@ -57,19 +98,23 @@ static int read_header(struct tl_journal_reader *r, const char *name, struct tl_
     if (header.min_reader_version > TL_JOURNAL_VERSION)
         return tl__fail(reterr, TL_EVERSION, "%s: needs a reader of version %u or later, this one is %d", name,
                         header.min_reader_version, TL_JOURNAL_VERSION);
-    if (header.header_bytes < sizeof(header) || header.header_bytes > TL_JOURNAL_HEADER_MAX ||
-        header.header_bytes % 8 != 0 || header.header_bytes > r->size)
+    wanted = offsetof(struct tl_journal_header, run) +
+             (header.min_reader_version < 3 ? sizeof(struct tl_journal_run_2) : sizeof(struct tl_journal_run));
+    if (header.header_bytes < wanted || (header.min_reader_version < 3 && header.header_bytes != wanted) ||
+        header.header_bytes > TL_JOURNAL_HEADER_MAX || header.header_bytes % 8 != 0 || header.header_bytes > r->size)
         return tl__fail(reterr, TL_EPARSE, "%s: the header is cut or damaged", name);
     body = header.header_bytes - offsetof(struct tl_journal_header, run);
     if (header.checksum != tl__hash64(r->image + offsetof(struct tl_journal_header, run), (size_t)body))
         return tl__fail(reterr, TL_EPARSE, "%s: the header is damaged (checksum)", name);
-    code = take_run(r, &header.run, name, reterr);
+    if (!tl__journal_run_take(r->image + offsetof(struct tl_journal_header, run), body, &run))
+        return tl__fail(reterr, TL_EPARSE, "%s: the header is damaged", name);
+    code = take_run(r, &run, name, reterr);
     if (code != 0)
         return code;
     r->at = header.header_bytes;
     r->report.bytes_good = r->at;
     /* Before version 2 nothing said that the directory had been cleared. */
-    r->report.tells_begun = header.version >= 2;
+    r->report.tells_begun = header.min_reader_version >= 2;
     return 0;
 }
 

@@ -26,7 +26,8 @@ static bool header_is_sane(const struct tl_journal_reader *r, const struct tl_jo
     uint64_t body;
 
     if (h->kind == TL_JOURNAL_BEGUN)
-        return h->body_bytes == sizeof(struct tl_journal_run) && h->count == 0;
+        return (h->body_bytes == sizeof(struct tl_journal_run) || h->body_bytes == sizeof(struct tl_journal_run_2)) &&
+               h->count == 0;
     if (h->kind != TL_JOURNAL_RECORDS && h->kind != TL_JOURNAL_END)
         return false;
     if (h->stream >= r->run.stream_count || h->record_bytes != r->run.streams[h->stream].record_bytes ||
@@ -145,8 +146,8 @@ bool tl__journal_find_begun(struct tl_journal_reader *r, struct tl_journal_run *
 
         if (tl__journal_look(r, at, &h) != TL_JOURNAL_INTACT || h.kind != TL_JOURNAL_BEGUN)
             continue;
-        memcpy(ret_run, r->image + at + sizeof(h), sizeof(*ret_run));
-        return true;
+        if (tl__journal_run_take(r->image + at + sizeof(h), h.body_bytes, ret_run))
+            return true;
     }
     return false;
 }

@@ -36,7 +36,7 @@ static int write_header(struct tl_journal_writer *w)
     struct tl_journal_header header = {
         .magic = TL_JOURNAL_MAGIC,
         .version = TL_JOURNAL_VERSION,
-        .min_reader_version = 2,
+        .min_reader_version = 3,
         .header_bytes = sizeof(header),
         .byte_order = TL_JOURNAL_BYTE_ORDER,
         .run = w->run,

@@ -136,12 +136,9 @@ struct tl_collector_spec {
     const char *name;
     uint32_t stream, record_bytes, version;
     bool has_arena;
-    bool by_orchestrator;       /* one lane, the orchestrator's; else one a scheduler */
     const char *const *files;   /* its artifacts below the run's directory, and what viewers make of them, up to NULL */
     const char *const *derived; /* patterns (DIRECTORY/NAME or NAME, for fnmatch(3)) of what else viewers make of them,
                                    up to NULL; NULL: nothing */
-    /* Level asked for; 0: off. */
-    uint32_t (*level)(const struct tl_run_config *config);
     /* Whether the payload file exists as soon as there is a record. */
     bool (*eager_bin)(uint32_t level);
     /* What each field of a record may hold; one table, or one a kind, by the record's first byte. */
@@ -157,12 +154,11 @@ struct tl_collector_spec {
     int (*export)(const struct tl_export *x, struct tl_export_figures *figures, struct tl_error *reterr);
 };
 
-/* A new one is a row in layout.c. */
-extern const struct tl_collector_spec tl__dump_collector;
-extern const struct tl_collector_spec tl__parts_collector, tl__phases_collector, tl__submits_collector;
-extern const struct tl_collector_spec tl__deps_collector;
-extern const struct tl_collector_spec tl__scope_collector;
-extern const struct tl_collector_spec tl__pmu_collector;
+/* tl__<name>_collector of each stream. */
+#define TL__STREAM_SPEC(id, number, collector, name, role, from)                                                       \
+    extern const struct tl_collector_spec tl__##name##_collector;
+TL__COLLECTORS(TL__STREAMS_ONLY, TL__COLLECT_NONE, TL__STREAM_SPEC)
+#undef TL__STREAM_SPEC
 
 /* At least `bytes`, contents undefined, or NULL. */
 void *tl__scratch_get(struct tl_scratch *scratch, size_t bytes);

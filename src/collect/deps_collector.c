@@ -13,11 +13,6 @@
 #include "base/log.h"
 #include "collect/deps_build.h"
 
-static uint32_t deps_level(const struct tl_run_config *config)
-{
-    return config->dep_gen;
-}
-
 /* --- inspection --------------------------------------------------------------------------------------------------- */
 
 #define TASK struct tl_wire_deps_task
@@ -235,10 +230,8 @@ const struct tl_collector_spec tl__deps_collector = {
     .stream = TL_STREAM_DEPS,
     .record_bytes = sizeof(union tl_wire_deps_record),
     .version = 1,
-    .by_orchestrator = true,
     .files = deps_files,
     .derived = deps_derived,
-    .level = deps_level,
     .tables = deps_tables,
     .n_tables = sizeof(deps_tables) / sizeof(deps_tables[0]),
     .inspect = deps_inspect,

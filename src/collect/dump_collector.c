@@ -16,11 +16,6 @@
 #include "wire/dump_record.h"
 #include "wire/launch.h"
 
-static uint32_t dump_level(const struct tl_run_config *config)
-{
-    return (uint32_t)config->dump_args;
-}
-
 /* Level 3 makes the payload file with the first payload, the others with the first record. */
 static bool dump_eager_bin(uint32_t level)
 {
@@ -314,7 +309,6 @@ const struct tl_collector_spec tl__dump_collector = {
     .has_arena = true,
     .files = dump_files,
     .derived = dump_derived,
-    .level = dump_level,
     .tables = dump_tables,
     .n_tables = 1,
     .eager_bin = dump_eager_bin,

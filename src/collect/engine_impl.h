@@ -184,8 +184,8 @@ struct tl_engine {
     struct tl_lock slab_lock;
     struct tl_slab *free_slabs; /* guard: slab_lock */
     /* Owner: the worker's thread. */
-    struct tl_crun *runs; /* [TL_ENGINE_RUNS] */
-    tl_au32 last_epoch;   /* writer: the worker */
+    struct tl_crun *runs;      /* [TL_ENGINE_RUNS] */
+    tl_au32 last_epoch;        /* writer: the worker */
     uint64_t throttle_bytes_s; /* of the runs that begin from here on */
     struct tl_scratch scratch;
     struct tl_exporting *exporting; /* what an export works with: a run's counts can be told without memory */
@@ -253,7 +253,7 @@ bool tl__replenish_step(struct tl_shard *s);
  * look again although nobody rang; 0: at once. */
 uint64_t tl__watch_step(struct tl_shard *s);
 /* What would help a lane of this stream that waits for this cause ("disk", "collector" or "arena"). */
-void tl__watch_advice(const char *stream, const struct tl_run_config *c, const char *cause, char *text, size_t size);
+void tl__watch_advice(unsigned stream, const struct tl_run_config *c, const char *cause, char *text, size_t size);
 
 /* reconcile.c: on the shard's thread. */
 int tl__reconcile_shard(struct tl_shard *s, struct tl_crun *run);

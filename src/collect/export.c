@@ -153,7 +153,7 @@ static void meta_of(const struct tl_crun *run, uint32_t epoch, struct tl_meta *m
     (void)snprintf(meta->format, sizeof(meta->format), "%s", tl__format_name(run->config.format));
     (void)snprintf(meta->status, sizeof(meta->status), "%s", run->status);
     (void)snprintf(meta->error, sizeof(meta->error), "%s", run->error);
-    meta->level = (uint32_t)run->config.dump_args;
+    meta->level = (uint32_t)run->config.levels[TL_COLLECT_DUMP];
     meta->epoch = epoch;
     meta->start_unix_ns = run->start_unix_ns;
     meta->wall_ns = run->outcome.wall_ns;

@@ -16,18 +16,10 @@
 #define ARENA_ALIGN UINT64_C(4096)
 #define LINE UINT64_C(64)
 
-/* A new collector is a row here, a line each. */
-/* clang-format off */
+#define STREAM(id, number, collector, name, role, from) [TL_STREAM_##id] = &tl__##name##_collector,
 static const struct tl_collector_spec *const specs[TL_STREAM_COUNT] = {
-    [TL_STREAM_DUMP] = &tl__dump_collector,
-    [TL_STREAM_PARTS] = &tl__parts_collector,
-    [TL_STREAM_PHASES] = &tl__phases_collector,
-    [TL_STREAM_SUBMITS] = &tl__submits_collector,
-    [TL_STREAM_DEPS] = &tl__deps_collector,
-    [TL_STREAM_SCOPE] = &tl__scope_collector,
-    [TL_STREAM_PMU] = &tl__pmu_collector,
-};
-/* clang-format on */
+    TL__COLLECTORS(TL__STREAMS_ONLY, TL__COLLECT_NONE, STREAM)};
+#undef STREAM
 
 const struct tl_collector_spec *tl__collector_at(unsigned stream)
 {
@@ -50,7 +42,7 @@ static uint32_t power_of_two(uint32_t n)
 
 unsigned tl__lanes_of(unsigned stream, unsigned schedulers)
 {
-    return specs[stream]->by_orchestrator ? 1 : schedulers;
+    return tl__stream_rows[stream].writer == TL_WRITER_ORCHESTRATOR ? 1 : schedulers;
 }
 
 int tl__shape_of(const struct tl_run_config *config, unsigned lanes, struct tl_shape *ret_shape,
@@ -63,7 +55,7 @@ int tl__shape_of(const struct tl_run_config *config, unsigned lanes, struct tl_s
     uint32_t free_depth = config->dfx_free ? config->dfx_free : s.buffers;
 
     for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
-        if (specs[i]->level(config) != 0) {
+        if (tl__stream_level(config->levels, i) != 0) {
             s.streams |= 1u << i;
             s.n_lanes += tl__lanes_of(i, lanes);
         }

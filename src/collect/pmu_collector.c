@@ -13,11 +13,6 @@
 #include "collect/collector.h"
 #include "wire/pmu_record.h"
 
-static uint32_t pmu_level(const struct tl_run_config *config)
-{
-    return (uint32_t)config->pmu;
-}
-
 static const struct tl_record_field pmu_fields[] = {
     TL_FIELD_OF_KIND(struct tl_wire_pmu, task_id, TL_FIELD_TASK),
     TL_FIELD_SIGNED(struct tl_wire_pmu, func_id, 1, -1, INT32_MAX),
@@ -295,7 +290,6 @@ const struct tl_collector_spec tl__pmu_collector = {
     .record_bytes = sizeof(struct tl_wire_pmu),
     .version = 1,
     .files = pmu_files,
-    .level = pmu_level,
     .tables = pmu_tables,
     .n_tables = 1,
     .export = pmu_export,

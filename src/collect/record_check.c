@@ -114,12 +114,7 @@ static const struct tl_record_field run_fields[] = {
     RUN(clock_freq_hz, 0, UINT64_C(1000000000000)),
     RUN(facts.clock_freq_hz, 0, UINT64_C(1000000000000)),
     RUN(arena_bytes, 0, BYTES_MAX),
-    RUN(dump_level, 0, 3),
-    RUN(swimlane_level, 0, 4),
-    RUN(dep_gen, 0, 1),
-    RUN(scope_stats, 0, 1),
-    RUN(dump_hash, 0, 1),
-    RUN(dump_chunk, 0, 1),
+    RUN(flags, 0, TL_JOURNAL_HASHES | TL_JOURNAL_PIECES),
     RUN(records_per_buffer, 0, 1u << 20),
     RUN(lane_count, 0, TL_DFX_MAX_LANES),
     RUN_RINGS(facts.heap_bytes, BYTES_MAX),
@@ -148,8 +143,14 @@ int tl__journal_run_check(const struct tl_journal_run *run, const char *path, st
     static const struct tl_record_table table = TL_RECORD_TABLE(run_fields);
     static const struct tl_record_limits none = {0};
     const struct tl_record_field *bad = tl__fields_check(&table, &none, run);
+    const int wrong = tl__levels_wrong(run->levels);
     unsigned lanes;
 
+    if (wrong >= 0)
+        return tl__fail(reterr, TL_EPARSE,
+                        "%s: the header is damaged: the level of diagnostic %d (%s) is %d; %d is the most", path, wrong,
+                        wrong < TL_COLLECT_COUNT ? tl__collect_rows[wrong].option : "unknown", run->levels[wrong],
+                        wrong < TL_COLLECT_COUNT ? tl__collect_rows[wrong].max : 0);
     if (bad != NULL && bad->kind == TL_FIELD_TEXT)
         return tl__fail(reterr, TL_EPARSE, "%s: the header is damaged: its field %s does not end", path, bad->name);
     for (uint32_t k = 0; bad != NULL && k < bad->count; k++) {
@@ -169,7 +170,7 @@ int tl__journal_run_check(const struct tl_journal_run *run, const char *path, st
 
 struct tl_record_limits tl__journal_limits(const struct tl_journal_run *run)
 {
-    return tl__record_limits(&run->facts, run->pmu_event, run->dump_chunk != 0);
+    return tl__record_limits(&run->facts, (uint32_t)run->levels[TL_COLLECT_PMU], (run->flags & TL_JOURNAL_PIECES) != 0);
 }
 
 bool tl__journal_lane_is(const struct tl_journal_run *run, unsigned stream, unsigned lane)

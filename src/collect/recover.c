@@ -155,20 +155,10 @@ static void meta_of(const struct tl_journal_run *run, struct tl_meta *meta)
     (void)snprintf(meta->runtime, sizeof(meta->runtime), "%s", run->runtime);
     (void)snprintf(meta->format, sizeof(meta->format), "%s", tl__format_name(run->format));
     (void)snprintf(meta->status, sizeof(meta->status), TL_META_RECOVERED);
-    meta->level = run->dump_level;
+    meta->level = (uint32_t)run->levels[TL_COLLECT_DUMP];
     meta->epoch = run->epoch;
     meta->start_unix_ns = run->start_unix_ns;
     meta->clock_freq_hz = run->clock_freq_hz;
-}
-
-/* The levels that the run was recorded at, as the collectors ask for them. */
-static struct tl_run_config config_of(const struct tl_journal_run *run)
-{
-    return (struct tl_run_config){.dump_args = run->dump_level,
-                                  .chip_swimlane = run->swimlane_level,
-                                  .pmu = run->pmu_event,
-                                  .dep_gen = run->dep_gen,
-                                  .scope_stats = run->scope_stats};
 }
 
 /* A lane without an end mark recorded what reached the journal, as far as anybody knows. Records that a lane's end mark
@@ -200,12 +190,12 @@ static void count_attempted(struct recovered *rec, unsigned stream)
 }
 
 /* Lanes are numbered stream by stream, as the run had laid them out. */
-static void gather(struct recovered *rec, unsigned stream, const struct tl_run_config *config, unsigned *first_lane)
+static void gather(struct recovered *rec, unsigned stream, unsigned *first_lane)
 {
     struct tl_export_stream *s = &rec->streams[stream];
     struct tl_stream_totals *t = &rec->totals[stream];
 
-    s->level = tl__collector_at(stream)->level(config);
+    s->level = (uint32_t)tl__stream_level(rec->run->levels, stream);
     s->n_lanes =
         (rec->run->facts.lane_streams >> stream & 1u) != 0 ? tl__lanes_of(stream, rec->run->facts.schedulers) : 0;
     for (unsigned role = 0; role < s->n_lanes; role++)
@@ -254,7 +244,6 @@ static int stream_export(struct recovered *rec, unsigned stream, struct tl_expor
 static int export_all(const char *dir, struct recovered *rec, struct tl_meta *meta, struct tl_recover_result *result,
                       struct tl_error *reterr)
 {
-    const struct tl_run_config config = config_of(rec->run);
     const struct tl_clock_pair clock[TL_CLOCK_MOMENTS] = {{0}};
     struct tl_scratch scratch = {0};
     struct tl_export x = {.dir = dir,
@@ -277,7 +266,7 @@ static int export_all(const char *dir, struct recovered *rec, struct tl_meta *me
         x.bin_bytes = (uint64_t)st.st_size;
     }
     for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
-        gather(rec, i, &config, &lane);
+        gather(rec, i, &lane);
     result->records_lost = rec->records_lost;
     for (unsigned i = 0; i < TL_STREAM_COUNT && r == 0; i++)
         if (rec->streams[i].level != 0)

@@ -40,19 +40,15 @@ static int journal_open(struct tl_engine *e, struct tl_crun *run, uint32_t epoch
                                .clock_freq_hz = run->facts.clock_freq_hz,
                                .arena_bytes = e->shape.arena_bytes,
                                .epoch = epoch,
-                               .dump_level = (uint8_t)run->config.dump_args,
-                               .swimlane_level = (uint8_t)run->config.chip_swimlane,
-                               .pmu_event = (uint8_t)run->config.pmu,
-                               .dep_gen = run->config.dep_gen,
-                               .scope_stats = run->config.scope_stats,
-                               .dump_hash = !run->config.dump_hash_off,
-                               .dump_chunk = run->config.dump_oversize_chunk,
+                               .flags = (run->config.dump_hash_off ? 0 : TL_JOURNAL_HASHES) |
+                                        (run->config.dump_oversize_chunk ? TL_JOURNAL_PIECES : 0),
                                .stream_count = TL_STREAM_COUNT,
                                .records_per_buffer = e->shape.records,
                                .lane_count = e->n_lanes,
                                .format = run->config.format,
                                .facts = run->facts};
 
+    memcpy(j.levels, run->config.levels, sizeof(j.levels));
     copy_text(j.program, sizeof(j.program), run->program);
     copy_text(j.case_name, sizeof(j.case_name), run->case_name);
     copy_text(j.platform, sizeof(j.platform), run->platform);
@@ -89,7 +85,7 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
     run->throttle_bytes_s = e->throttle_bytes_s;
     run->config.output_prefix = run->config.runtime = NULL;
     for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
-        run->levels[i] = tl__collector_at(i)->level(opts->config);
+        run->levels[i] = (uint32_t)tl__stream_level(opts->config->levels, i);
     run->n_lanes = e->n_lanes;
     run->reconciled = false;
     copy_text(run->dir, sizeof(run->dir), opts->config->output_prefix);

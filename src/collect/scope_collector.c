@@ -12,11 +12,6 @@
 #include "collect/collector.h"
 #include "wire/scope_record.h"
 
-static uint32_t scope_level(const struct tl_run_config *config)
-{
-    return config->scope_stats;
-}
-
 static bool scope_eager_bin(uint32_t level)
 {
     (void)level;
@@ -119,9 +114,7 @@ const struct tl_collector_spec tl__scope_collector = {
     .stream = TL_STREAM_SCOPE,
     .record_bytes = sizeof(struct tl_wire_scope_record),
     .version = 1,
-    .by_orchestrator = true,
     .files = scope_files,
-    .level = scope_level,
     .eager_bin = scope_eager_bin,
     .tables = scope_tables,
     .n_tables = 1,

@@ -186,7 +186,8 @@ static const char *plan_payload(struct tl_hlane *lane, struct tl_lane_run *lr, c
 
 static struct tl_record_limits limits_of(const struct tl_crun *run)
 {
-    return tl__record_limits(&run->facts, (uint32_t)run->config.pmu, run->config.dump_oversize_chunk);
+    return tl__record_limits(&run->facts, (uint32_t)run->config.levels[TL_COLLECT_PMU],
+                             run->config.dump_oversize_chunk);
 }
 
 /* A record's copy, to check it while its buffer may still be hit. */

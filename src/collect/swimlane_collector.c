@@ -13,21 +13,6 @@
 #include "collect/collector.h"
 #include "wire/swimlane_record.h"
 
-static uint32_t parts_level(const struct tl_run_config *config)
-{
-    return (uint32_t)config->chip_swimlane;
-}
-
-static uint32_t phases_level(const struct tl_run_config *config)
-{
-    return config->chip_swimlane >= 3 ? (uint32_t)config->chip_swimlane : 0;
-}
-
-static uint32_t submits_level(const struct tl_run_config *config)
-{
-    return config->chip_swimlane >= 4 ? (uint32_t)config->chip_swimlane : 0;
-}
-
 static const struct tl_record_field part_fields[] = {
     TL_FIELD_OF_KIND(struct tl_wire_part, task_id, TL_FIELD_TASK),
     TL_FIELD_OF_KIND(struct tl_wire_part, core_id, TL_FIELD_CORE),
@@ -248,7 +233,6 @@ const struct tl_collector_spec tl__parts_collector = {
     .record_bytes = sizeof(struct tl_wire_part),
     .version = 2,
     .files = swimlane_files,
-    .level = parts_level,
     .tables = part_tables,
     .n_tables = 1,
     .inspect = parts_inspect,
@@ -260,7 +244,6 @@ const struct tl_collector_spec tl__phases_collector = {
     .stream = TL_STREAM_PHASES,
     .record_bytes = sizeof(struct tl_wire_phase),
     .version = 1,
-    .level = phases_level,
     .tables = phase_tables,
     .n_tables = 1,
     .inspect = phases_inspect,
@@ -271,8 +254,6 @@ const struct tl_collector_spec tl__submits_collector = {
     .stream = TL_STREAM_SUBMITS,
     .record_bytes = sizeof(struct tl_wire_submit),
     .version = 1,
-    .by_orchestrator = true,
-    .level = submits_level,
     .tables = submit_tables,
     .n_tables = 1,
     .inspect = submits_inspect,

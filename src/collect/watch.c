@@ -33,28 +33,32 @@ static const char *cause_of(struct tl_hlane *lane, struct tl_crun *run, uint64_t
 }
 
 /* What can be left out of what the lane records, with this configuration. */
-static const char *less_of(const char *name, const struct tl_run_config *c)
+static void less_of(unsigned stream, const struct tl_run_config *c, char *text, size_t size)
 {
-    if (strcmp(name, "args_dump") == 0)
-        return c->dump_args == 2 ? "record less with --dump-args 1, or 3, and marks" : "mark less";
-    if (strncmp(name, "swim_", 5) == 0)
-        return c->chip_swimlane > 1 ? "record less with a lower level of --enable-chip-swimlane"
-                                    : "leave out --enable-chip-swimlane";
-    if (strcmp(name, "pmu") == 0)
-        return "leave out --enable-pmu";
-    return strcmp(name, "dep_gen") == 0 ? "leave out --enable-dep-gen" : "leave out --enable-scope-stats";
+    const unsigned collector = tl__stream_rows[stream].collector;
+
+    if (collector == TL_COLLECT_DUMP)
+        (void)snprintf(text, size, "%s",
+                       c->levels[collector] == 2 ? "record less with --dump-args 1, or 3, and marks" : "mark less");
+    else if (collector == TL_COLLECT_SWIMLANE && c->levels[collector] > 1)
+        (void)snprintf(text, size, "record less with a lower level of --%s", tl__collect_rows[collector].option);
+    else
+        (void)snprintf(text, size, "leave out --%s", tl__collect_rows[collector].option);
 }
 
-void tl__watch_advice(const char *stream, const struct tl_run_config *c, const char *cause, char *text, size_t size)
+void tl__watch_advice(unsigned stream, const struct tl_run_config *c, const char *cause, char *text, size_t size)
 {
-    bool payloads = strcmp(stream, "args_dump") == 0;
-    const char *cut =
-        payloads && c->dump_oversize_chunk ? ", cut the largest tensors with --dump-oversize truncate" : "";
+    const char *cut = stream == TL_STREAM_DUMP && c->dump_oversize_chunk
+                          ? ", cut the largest tensors with --dump-oversize truncate"
+                          : "";
     const char *more = strcmp(cause, "disk") == 0    ? "choose a faster disk with --out"
                        : strcmp(cause, "arena") == 0 ? "give the lane more memory with --dfx-set avg-bytes="
                                                      : "give it more buffers with --dfx-set buffers=, or --dfx-threads";
 
-    (void)snprintf(text, size, "%s%s, or %s", less_of(stream, c), cut, more);
+    char less[100];
+
+    less_of(stream, c, less, sizeof(less));
+    (void)snprintf(text, size, "%s%s, or %s", less, cut, more);
 }
 
 static void warn(struct tl_hlane *lane, struct tl_crun *run, uint64_t parked_ns)
@@ -65,7 +69,7 @@ static void warn(struct tl_hlane *lane, struct tl_crun *run, uint64_t parked_ns)
     const char *cause = cause_of(lane, run, since);
     char ways[240];
 
-    tl__watch_advice(lane->spec->name, &run->config, cause, ways, sizeof(ways));
+    tl__watch_advice(lane->spec->stream, &run->config, cause, ways, sizeof(ways));
     tl_log_warn(
         "the tasks go at the speed of their recording: %s lane %u has waited %.1f s for the host (cause: %s; "
         "drained %.1f MB at %.1f MB/s, %.1f MB queued). Nothing is lost, and no time budget runs meanwhile. For "

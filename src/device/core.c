@@ -18,7 +18,8 @@ void tl__core_send(struct tl_core_role *core, struct tl_slot *slot, uint32_t blo
     token->block = block;
     token->recorded = 0;
     token->finish = 0;
-    token->dispatch = TASKLENS_DFX && d->timed && d->launch->swimlane_level >= 2 ? tl__stamp(d, &s->stamp, 0) : 0;
+    token->dispatch =
+        TASKLENS_DFX && d->timed && d->launch->levels[TL_COLLECT_SWIMLANE] >= 2 ? tl__stamp(d, &s->stamp, 0) : 0;
     core->sent++;
     /* D5: the token before the count; whoever raises it from 0 must set the bit, else the running thread will. */
     if (tl_add_acq_rel(&core->tokens, 1u) == 0)
@@ -137,7 +138,7 @@ static void run_token(struct tl_core_role *core)
     struct tl_token *token = &core->token[core->run_count & 1];
 
     if (TASKLENS_DFX && s->device->timed)
-        token->taken = s->device->launch->swimlane_level >= 2 ? tl__clock_cycles(&s->device->clock) : 0;
+        token->taken = s->device->launch->levels[TL_COLLECT_SWIMLANE] >= 2 ? tl__clock_cycles(&s->device->clock) : 0;
     if (!tl__fault("core_no_fin")) {
         tl_store_rlx(&core->running, 1u); /* relaxed: for the watch's lines */
         call_kernel(core, token);

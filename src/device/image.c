@@ -32,7 +32,7 @@ static struct definition definition_of(const struct tl_device *d)
                                .n_kernels = d->program->n_kernels,
                                .n_tensors = l->n_tensors,
                                .n_params = l->n_params,
-                               .dump_level = l->dump_level,
+                               .dump_level = (uint32_t)l->levels[TL_COLLECT_DUMP],
                                .task_window = l->task_window[0],
                                .dep_pool = l->dep_pool[0]};
 }

@@ -35,7 +35,7 @@ static void lock(struct tl_orch_record *r)
 int tl__orch_record_begin(struct tl_device *d)
 {
     struct tl_orch_record *r = &d->orch_record;
-    uint32_t streams = tl__orchestrator_streams(d->launch);
+    uint32_t streams = tl__streams_on(d->launch->levels, TL_WRITER_ORCHESTRATOR);
     int rc = tl__recorder_begin(&r->rec, &d->opts.memory, d->opts.bells, d->launch, streams, 0);
 
     tl_store_rlx(&r->lock, 0u); /* relaxed, all: no other thread is in the run yet */

@@ -59,9 +59,9 @@ void tl__pmu_begin(struct tl_device *d)
     struct tl_pmu_plan *plan = &d->pmu;
 
     memset(plan, 0, sizeof(*plan));
-    if (!TASKLENS_DFX || d->launch->dfx == 0 || d->launch->pmu_event == 0)
+    if (!TASKLENS_DFX || d->launch->dfx == 0 || d->launch->levels[TL_COLLECT_PMU] == 0)
         return;
-    plan->set = tl__pmu_set(d->opts.arch, d->launch->pmu_event);
+    plan->set = tl__pmu_set(d->opts.arch, (uint32_t)d->launch->levels[TL_COLLECT_PMU]);
     if (plan->set == NULL) /* the host has checked it */
         plan->set = tl__pmu_set(d->opts.arch, TL_PMU_DEFAULT_EVENT);
     ask_machine(plan, d->opts.counters);

@@ -27,7 +27,7 @@ int tl__probe_begin(struct tl_sched *s)
         return 0;
     if (lane_of(s)->record_bytes != sizeof(struct tl_wire_dump_record))
         return TL_ECORRUPT;
-    s->probe.level = (uint8_t)l->dump_level;
+    s->probe.level = (uint8_t)l->levels[TL_COLLECT_DUMP];
     s->probe.hash = l->dump_hash != 0;
     s->probe.chunk = l->dump_chunk != 0;
     return 0;

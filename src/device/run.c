@@ -178,7 +178,7 @@ static int make_roles(struct tl_device *d)
         d->scheds[i].device = d;
         tl_store_rlx(&d->scheds[i].deadline_ns, TL_FOREVER); /* relaxed: no other thread is in the run yet */
         r = tl__recorder_begin(&d->scheds[i].rec, &d->opts.memory, d->opts.bells, d->launch,
-                               tl__scheduler_streams(d->launch), i);
+                               tl__streams_on(d->launch->levels, TL_WRITER_SCHEDULER), i);
         if (r == 0)
             r = tl__probe_begin(&d->scheds[i]);
     }
@@ -189,8 +189,10 @@ static int make_graph(struct tl_device *d, const struct tl_runtime_policy *polic
                       struct tl_error *reterr)
 {
     const struct tl_launch *l = d->launch;
-    struct tl_graph_opts opts = {
-        .rings = policy->rings, .recycle = policy->recycle, .dump_level = (uint8_t)l->dump_level, .guard = l->guard};
+    struct tl_graph_opts opts = {.rings = policy->rings,
+                                 .recycle = policy->recycle,
+                                 .dump_level = (uint8_t)l->levels[TL_COLLECT_DUMP],
+                                 .guard = l->guard};
 
     for (unsigned i = 0; i < policy->rings; i++) {
         opts.task_window[i] = l->task_window[i];
@@ -265,15 +267,15 @@ static void reset(struct tl_device *d)
     }
     tl__timing_begin(d);
     tl__pmu_begin(d);
-    d->barrier = d->launch->dfx != 0 && d->launch->dump_level != 0;
+    d->barrier = d->launch->dfx != 0 && d->launch->levels[TL_COLLECT_DUMP] != 0;
 }
 
 /* *ret_graph: an empty one, or NULL: an image is there to start from. */
 static int set_up(struct tl_device *d, const struct tl_runtime_policy *policy, struct tl_graph **ret_graph)
 {
     /* What the orchestrator records is recorded by orchestrating. */
-    bool keep =
-        policy->build_first && !policy->recycle && tl__orchestrator_streams(d->launch) == 0 && tl__image_fits(d);
+    bool keep = policy->build_first && !policy->recycle &&
+                tl__streams_on(d->launch->levels, TL_WRITER_ORCHESTRATOR) == 0 && tl__image_fits(d);
     struct tl_error err = {0};
     int r;
 

@@ -17,7 +17,7 @@ void tl__timing_begin(struct tl_device *d)
     struct tl_clock_pair *pair = &d->status->clock[TL_CLOCK_BEGIN];
 
     memset(d->status->clock, 0, sizeof(d->status->clock));
-    d->timed = TASKLENS_DFX && l->dfx != 0 && (l->swimlane_level != 0 || l->pmu_event != 0);
+    d->timed = TASKLENS_DFX && l->dfx != 0 && (l->levels[TL_COLLECT_SWIMLANE] != 0 || l->levels[TL_COLLECT_PMU] != 0);
     if (!d->timed)
         return;
     tl__clock_ready(&d->clock, d->opts.arch->clock_hz);
@@ -37,7 +37,7 @@ void tl__timing_end(struct tl_device *d)
 /* Level 1 does not look at the clock for it. */
 static uint32_t receive_cycles(const struct tl_sched *s, const struct tl_token *token)
 {
-    const uint64_t cycles = s->device->launch->swimlane_level >= 2 ? token->start - token->taken : 0;
+    const uint64_t cycles = s->device->launch->levels[TL_COLLECT_SWIMLANE] >= 2 ? token->start - token->taken : 0;
 
     return cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
 }
@@ -50,7 +50,7 @@ static int record_part(struct tl_sched *s, const struct tl_core_role *core, stru
     void *payload;
     int ret;
 
-    if (token->finish == 0 && s->device->launch->swimlane_level >= 2)
+    if (token->finish == 0 && s->device->launch->levels[TL_COLLECT_SWIMLANE] >= 2)
         token->finish = tl__stamp(s->device, &s->stamp, token->end); /* once, however often the lane is asked */
     ret = tl__producer_reserve(lane, 0, &payload, &offset);
     if (ret < 0)

@@ -11,7 +11,7 @@ void tl__settle_pmu(struct tl_worker *w, struct tl_run_config *c)
 {
     char known[200] = "";
 
-    if (c->pmu == 0 || tl__pmu_set(w->arch, (uint32_t)c->pmu) != NULL)
+    if (c->levels[TL_COLLECT_PMU] == 0 || tl__pmu_set(w->arch, (uint32_t)c->levels[TL_COLLECT_PMU]) != NULL)
         return;
     for (unsigned i = 0; tl__pmu_set_at(w->arch, i) != NULL; i++) {
         const struct tl_pmu_set *set = tl__pmu_set_at(w->arch, i);
@@ -20,8 +20,9 @@ void tl__settle_pmu(struct tl_worker *w, struct tl_run_config *c)
         (void)snprintf(known + used, sizeof(known) - used, "%s%u %s", i > 0 ? ", " : "", set->event, set->name);
     }
     if (!w->pmu_reported)
-        tl_log_warn("--enable-pmu %d is no event type of %s: %u (%s) is counted; the types: %s", c->pmu, w->arch->name,
-                    TL_PMU_DEFAULT_EVENT, tl__pmu_set(w->arch, TL_PMU_DEFAULT_EVENT)->name, known);
+        tl_log_warn("--enable-pmu %d is no event type of %s: %u (%s) is counted; the types: %s",
+                    c->levels[TL_COLLECT_PMU], w->arch->name, TL_PMU_DEFAULT_EVENT,
+                    tl__pmu_set(w->arch, TL_PMU_DEFAULT_EVENT)->name, known);
     w->pmu_reported = true;
-    c->pmu = (int)TL_PMU_DEFAULT_EVENT;
+    c->levels[TL_COLLECT_PMU] = (int)TL_PMU_DEFAULT_EVENT;
 }

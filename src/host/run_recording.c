@@ -34,7 +34,10 @@ static struct tl_run_facts facts_of(const struct tl_worker *w, const struct tl_l
 /* Whether anything is recorded that is about kernels: all but the rings' use. */
 static bool names_kernels(const struct tl_run_config *c)
 {
-    return c->dump_args > 0 || c->chip_swimlane > 0 || c->dep_gen || c->pmu != 0;
+    for (int i = 0; i < TL_COLLECT_COUNT; i++)
+        if (i != TL_COLLECT_SCOPE && c->levels[i] != 0)
+            return true;
+    return false;
 }
 
 /* The kernels' names, for the viewers; before the run, so that however it ends they are there. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/collectors.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/guard_layout.h"
@@ -12,7 +13,7 @@
 
 bool tl__run_records(const struct tl_run_config *c)
 {
-    return c->dump_args > 0 || c->chip_swimlane > 0 || c->pmu != 0 || c->dep_gen || c->scope_stats;
+    return tl__levels_first(c->levels) >= 0;
 }
 
 static unsigned clusters_of(const struct tl_worker *w, const struct tl_run_config *c)
@@ -28,12 +29,26 @@ static unsigned schedulers_of(const struct tl_worker *w, const struct tl_run_con
     return c->aicpu_threads != 0 ? c->aicpu_threads - 1 : of_arch < clusters ? of_arch : clusters;
 }
 
+static int check_levels(const int32_t *levels, struct tl_error *reterr)
+{
+    int wrong = tl__levels_wrong(levels);
+
+    if (wrong < 0)
+        return 0;
+    if (wrong >= TL_COLLECT_COUNT)
+        return tl__fail(reterr, TL_ERANGE,
+                        "there are %d diagnostics here; the level of number %d must be 0, not %" PRId32,
+                        TL_COLLECT_COUNT, wrong, levels[wrong]);
+    return tl__fail(reterr, TL_ERANGE, "%s has levels 0 to %" PRId32 ", not %" PRId32, tl__collect_rows[wrong].words,
+                    tl__collect_rows[wrong].max, levels[wrong]);
+}
+
 static int check_config(const struct tl_worker *w, const struct tl_run_config *c, struct tl_error *reterr)
 {
-    if (c->dump_args < 0 || c->dump_args > 3)
-        return tl__fail(reterr, TL_ERANGE, "the args dump has levels 0 to 3, not %d", c->dump_args);
-    if (c->chip_swimlane < 0 || c->chip_swimlane > 4)
-        return tl__fail(reterr, TL_ERANGE, "the chip swimlane has levels 0 to 4, not %d", c->chip_swimlane);
+    int rc = check_levels(c->levels, reterr);
+
+    if (rc != 0)
+        return rc;
     if (c->block_dim > w->arch->clusters)
         return tl__fail(reterr, TL_ERANGE, "%s has %u clusters, not %u", w->platform, w->arch->clusters, c->block_dim);
     if (c->aicpu_threads != 0 && (c->aicpu_threads < 2 || c->aicpu_threads > TL_MAX_AICPU_THREADS))
@@ -126,25 +141,19 @@ static void fill_launch(struct tl_run *run, uint32_t n_params, enum tl_runtime_k
         .schedulers = schedulers_of(w, c),
         .n_tensors = run->n_tensors,
         .n_params = n_params,
-        .dump_level = (uint32_t)c->dump_args,
-        .swimlane_level = (uint32_t)c->chip_swimlane,
-        .pmu_event = (uint32_t)c->pmu,
-        .dep_gen = c->dep_gen,
-        .scope_stats = c->scope_stats,
         .dump_hash = !c->dump_hash_off,
         .dump_chunk = c->dump_oversize_chunk,
         .guard = c->guard,
         .scheduler_timeout_ms = (uint32_t)w->timeouts.scheduler_ms,
     };
+    memcpy(run->args.levels, c->levels, sizeof(c->levels));
 }
 
 /* Outside a window nothing is recorded, whatever the run asks for. */
 static void apply_window(const struct tl_worker *w, struct tl_run_config *c)
 {
-    if (!w->capture_off)
-        return;
-    c->dump_args = c->chip_swimlane = c->pmu = 0;
-    c->dep_gen = c->scope_stats = false;
+    if (w->capture_off)
+        memset(c->levels, 0, sizeof(c->levels));
 }
 
 /* All that can be done before the device is free for it. Under the worker's lock. */

@@ -10,27 +10,13 @@
 #include <stddef.h>
 
 #include "base/atomic.h"
+#include "base/collectors.h"
 
 #define TL_LAUNCH_MAGIC 0x484E4C54u /* "TLNH" */
-#define TL_LAUNCH_VERSION 2u
+#define TL_LAUNCH_VERSION 3u
 #define TL_RINGS 4u
 
 enum tl_runtime_kind { TL_RUNTIME_RING, TL_RUNTIME_HOST_BUILD };
-
-/* A record type of a collector. A new one is a name here, a bit in one of the two functions below, and a row in
- * collect/layout.c. */
-enum tl_stream {
-    TL_STREAM_DUMP,
-    TL_STREAM_PARTS,   /* chip swimlane: what a core ran; levels 1 and up */
-    TL_STREAM_PHASES,  /* scheduler phases; levels 3 and up */
-    TL_STREAM_SUBMITS, /* the orchestrator's submits; level 4 */
-    TL_STREAM_DEPS,    /* dep_gen: submits with their arguments and edges */
-    TL_STREAM_SCOPE,   /* scope boundaries */
-    TL_STREAM_PMU,     /* what a core counted */
-    TL_STREAM_COUNT
-};
-#define TL_STREAM_SLOTS 16u /* numbers that the shared layouts have room for */
-_Static_assert(TL_STREAM_COUNT <= (int)TL_STREAM_SLOTS, "room in struct tl_run_status");
 
 /* A record's share of journal and manifest while both are on the disk; its payload comes on top. Rounded up. */
 #define TL_RECORD_DISK_BYTES UINT64_C(1024)
@@ -50,33 +36,16 @@ struct tl_launch {
     uint32_t task_window[TL_RINGS]; /* powers of two */
     uint32_t dep_pool[TL_RINGS];
     uint64_t dfx;                  /* address of struct tl_dfx_header; 0: no diagnostic in this run */
-    uint32_t dump_level;           /* 0..3 */
     uint32_t dump_hash;            /* 1: XXH3-64 of each payload */
     uint32_t dump_chunk;           /* 1: stream payloads larger than the arena in pieces; 0: truncate */
     uint32_t guard;                /* 0: off; else every buffer ends at a guard page, aligned to at least so much */
     uint32_t scheduler_timeout_ms; /* no progress, less parked time */
-    uint32_t swimlane_level;       /* 0..4 */
     uint64_t disk_room_bytes;      /* what a recording may take: a graph known to bring more is refused. 0: unknown */
-    uint32_t pmu_event;            /* 0: off, else the event type */
-    uint32_t dep_gen, scope_stats; /* 1: on */
-    uint32_t reserved;
+    int32_t levels[TL_COLLECT_SLOTS]; /* of each diagnostic; 0: off */
 };
-_Static_assert(sizeof(struct tl_launch) == 208, "fixed layout");
-_Static_assert(offsetof(struct tl_launch, disk_room_bytes) == 184, "read by the peer");
+_Static_assert(sizeof(struct tl_launch) == 248, "fixed layout");
+_Static_assert(offsetof(struct tl_launch, disk_room_bytes) == 176, "read by the peer");
 _Static_assert(offsetof(struct tl_launch, dfx) == 160 - 8, "read by the peer");
-
-/* The streams that a launch turns on, as bits, by the role that writes them. */
-static inline uint32_t tl__scheduler_streams(const struct tl_launch *l)
-{
-    return (l->dump_level != 0 ? 1u << TL_STREAM_DUMP : 0u) | (l->swimlane_level >= 1 ? 1u << TL_STREAM_PARTS : 0u) |
-           (l->swimlane_level >= 3 ? 1u << TL_STREAM_PHASES : 0u) | (l->pmu_event != 0 ? 1u << TL_STREAM_PMU : 0u);
-}
-
-static inline uint32_t tl__orchestrator_streams(const struct tl_launch *l)
-{
-    return (l->swimlane_level >= 4 ? 1u << TL_STREAM_SUBMITS : 0u) | (l->dep_gen != 0 ? 1u << TL_STREAM_DEPS : 0u) |
-           (l->scope_stats != 0 ? 1u << TL_STREAM_SCOPE : 0u);
-}
 
 /* Both clocks at one moment: the host's before and after the device's was read. All 0: not taken. */
 struct tl_clock_pair {

@@ -115,7 +115,7 @@ static void one_seed(uint64_t seed)
     pmu_n_tasks = TASKS;
     memset(took_ns, 0, sizeof(took_ns));
     capture_begin(&c, cell, 0);
-    c.config.pmu = events[seed / CAPTURE_CELLS % 7];
+    c.config.levels[TL_COLLECT_PMU] = events[seed / CAPTURE_CELLS % 7];
     c.config.block_dim = 1;
     c.config.aicpu_threads = 2;
     c.config.task_window = 64;
@@ -130,7 +130,7 @@ static void one_seed(uint64_t seed)
     assert_int_equal(report.allocs_live, 0);
     assert_int_equal(c.result.records_collected, pmu_parts());
     pmu_read(&c, &pmu, &meta);
-    pmu_check_rows(&pmu, tl__pmu_set(arch, (uint32_t)c.config.pmu));
+    pmu_check_rows(&pmu, tl__pmu_set(arch, (uint32_t)c.config.levels[TL_COLLECT_PMU]));
     check_cycles(&pmu, arch);
     assert_string_equal(meta.mode, "modelled");
     tl__pmu_fini(&pmu);

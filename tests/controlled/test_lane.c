@@ -115,7 +115,7 @@ static void scenario_of(struct scenario *s, uint64_t seed, const char *base)
     s->threads = 1 + (unsigned)draw(&r, 2);
     s->pipelined = draw(&r, 3) == 0;
     s->config = (struct tl_run_config)TL_RUN_CONFIG_INIT;
-    s->config.dump_args = s->level;
+    s->config.levels[TL_COLLECT_DUMP] = s->level;
     s->config.dump_oversize_chunk = true;
     s->config.dfx_records = records[draw(&r, 4)];
     s->config.dfx_buffers = buffers[draw(&r, 3)];

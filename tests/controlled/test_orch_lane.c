@@ -168,7 +168,7 @@ static void one_seed(unsigned cell, uint64_t seed)
 
     capture_begin(&c, cell, 0);
     (void)snprintf(c.dir, sizeof(c.dir), "%s/run", scratch(true));
-    c.config.chip_swimlane = 4;
+    c.config.levels[TL_COLLECT_SWIMLANE] = 4;
     c.config.block_dim = 2;
     c.config.aicpu_threads = 3;
     c.config.task_window = 64;

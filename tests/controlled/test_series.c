@@ -137,13 +137,13 @@ static void expect_meta(const struct one *r)
         bool on;
         uint64_t records; /* UINT64_MAX: as many as there were turns */
     } streams[] = {
-        {"args_dump", c->dump_args == 2, 2 * TASKS},
-        {"swim_parts", c->chip_swimlane > 0, TASKS},
-        {"swim_phases", c->chip_swimlane >= 3, UINT64_MAX},
-        {"swim_submits", c->chip_swimlane == 4, TASKS},
-        {"dep_gen", c->dep_gen, UINT64_MAX},
-        {"scope_stats", c->scope_stats, 4},
-        {"pmu", c->pmu != 0, TASKS},
+        {"args_dump", c->levels[TL_COLLECT_DUMP] == 2, 2 * TASKS},
+        {"swim_parts", c->levels[TL_COLLECT_SWIMLANE] > 0, TASKS},
+        {"swim_phases", c->levels[TL_COLLECT_SWIMLANE] >= 3, UINT64_MAX},
+        {"swim_submits", c->levels[TL_COLLECT_SWIMLANE] == 4, TASKS},
+        {"dep_gen", c->levels[TL_COLLECT_DEPS], UINT64_MAX},
+        {"scope_stats", c->levels[TL_COLLECT_SCOPE], 4},
+        {"pmu", c->levels[TL_COLLECT_PMU] != 0, TASKS},
     };
     struct tl_error err = {.msg = ""};
     struct tl_meta m;
@@ -166,8 +166,9 @@ static void expect_meta(const struct one *r)
 /* Each run has its own values in its own recording. */
 static void expect_recording(struct one *r)
 {
-    bool on = r->c.config.dump_args || r->c.config.chip_swimlane || r->c.config.pmu || r->c.config.dep_gen ||
-              r->c.config.scope_stats;
+    bool on = r->c.config.levels[TL_COLLECT_DUMP] || r->c.config.levels[TL_COLLECT_SWIMLANE] ||
+              r->c.config.levels[TL_COLLECT_PMU] || r->c.config.levels[TL_COLLECT_DEPS] ||
+              r->c.config.levels[TL_COLLECT_SCOPE];
     uint64_t want;
 
     assert_int_equal(r->code, 0);
@@ -175,7 +176,7 @@ static void expect_recording(struct one *r)
     if (on)
         expect_meta(r);
     capture_open(&r->c);
-    assert_int_equal(r->c.count, r->c.config.dump_args == 2 ? 2 * TASKS : 0);
+    assert_int_equal(r->c.count, r->c.config.levels[TL_COLLECT_DUMP] == 2 ? 2 * TASKS : 0);
     for (uint64_t i = 0; i < r->c.count; i++) {
         const struct tl_dump_record *d = &r->c.records[i];
 
@@ -190,11 +191,11 @@ static void choose(unsigned i, uint64_t *state)
 {
     struct tl_run_config *c = &runs[i].c.config;
 
-    c->dump_args = tl__random_next(state) % 3 != 0 ? 2 : 0;
-    c->chip_swimlane = (int)(tl__random_next(state) % 5);
-    c->pmu = (int)(tl__random_next(state) % 3);
-    c->dep_gen = tl__random_next(state) % 2 != 0;
-    c->scope_stats = tl__random_next(state) % 2 != 0;
+    c->levels[TL_COLLECT_DUMP] = tl__random_next(state) % 3 != 0 ? 2 : 0;
+    c->levels[TL_COLLECT_SWIMLANE] = (int)(tl__random_next(state) % 5);
+    c->levels[TL_COLLECT_PMU] = (int)(tl__random_next(state) % 3);
+    c->levels[TL_COLLECT_DEPS] = tl__random_next(state) % 2 != 0;
+    c->levels[TL_COLLECT_SCOPE] = tl__random_next(state) % 2 != 0;
     c->aicpu_threads = tl__random_next(state) % 4 == 0 ? 2 : 3;
     c->dfx_records = tl__random_next(state) % 4 == 0 ? 4 : 8;
 }
@@ -243,9 +244,9 @@ static bool without_allocation(unsigned n, unsigned cell, unsigned *refused)
     (void)snprintf(faults, sizeof(faults), "alloc@%u", n);
     for (unsigned i = 0; i < RUNS; i++) {
         set_up(i, cell, 2);
-        runs[i].c.config.chip_swimlane = 4;
-        runs[i].c.config.pmu = 2;
-        runs[i].c.config.dep_gen = runs[i].c.config.scope_stats = true;
+        runs[i].c.config.levels[TL_COLLECT_SWIMLANE] = 4;
+        runs[i].c.config.levels[TL_COLLECT_PMU] = 2;
+        runs[i].c.config.levels[TL_COLLECT_DEPS] = runs[i].c.config.levels[TL_COLLECT_SCOPE] = true;
         runs[i].code = TL_ENOMEM; /* unless it is run */
     }
     allowed = UINT64_C(1) << -TL_ENOMEM | UINT64_C(1) << -TL_ELOST;

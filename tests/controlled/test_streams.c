@@ -236,7 +236,7 @@ static void check_swimlane(bool whole)
     (void)snprintf(path, sizeof(path), "%s/%s", c->dir, TL_SWIMLANE_NAME);
     if (tl__swimlane_read(path, &s, &err) != 0)
         fail_msg("%s", err.msg);
-    assert_int_equal(s.level, c->config.chip_swimlane);
+    assert_int_equal(s.level, c->config.levels[TL_COLLECT_SWIMLANE]);
     assert_int_equal(s.num_cores, c->config.block_dim * 3);
     check_tokens(&s, whole);
     said = whole ? swim_rules(&s, IN_FLIGHT) : "";
@@ -349,7 +349,7 @@ static void check_pmu(bool whole)
     for (uint64_t i = 0; i < p.n_rows; i++) {
         const struct tl_pmu_row *row = &p.rows[i];
 
-        assert_int_equal(row->event_type, c->config.pmu);
+        assert_int_equal(row->event_type, c->config.levels[TL_COLLECT_PMU]);
         assert_int_equal(row->core_type, row->core_id < clusters ? TL_AIC : TL_AIV);
         assert_true(row->func_id >= 0 && row->func_id < FUNC_COUNT);
         assert_int_equal(kernels[row->func_id].core, row->core_type);

@@ -63,8 +63,12 @@ static void repair(uint8_t *image, size_t size)
     memcpy(&header, image, sizeof(header));
     memcpy(header.magic, TL_JOURNAL_MAGIC, 8);
     header.byte_order = TL_JOURNAL_BYTE_ORDER;
-    header.min_reader_version = 1;
-    if (header.header_bytes < sizeof(header) || header.header_bytes > size || header.header_bytes % 8 != 0)
+    header.min_reader_version =
+        header.header_bytes == offsetof(struct tl_journal_header, run) + sizeof(struct tl_journal_run_2)
+            ? 2
+            : TL_JOURNAL_VERSION;
+    if (header.min_reader_version == TL_JOURNAL_VERSION &&
+        (header.header_bytes < sizeof(header) || header.header_bytes > size || header.header_bytes % 8 != 0))
         header.header_bytes = sizeof(header);
     at = offsetof(struct tl_journal_header, run);
     header.checksum = tl__hash64(image + at, header.header_bytes - at);

@@ -133,9 +133,10 @@ static int run_levels(const struct tl_program *program, const char *root)
         char dir[300];
 
         snprintf(dir, sizeof(dir), "%.200s/level%d", root, level);
-        config.dump_args = level;
+        config.levels[TL_COLLECT_DUMP] = level;
         config.output_prefix = dir;
-        config.pmu = level == 3 ? 99 : 0; /* no event type: that is said, and the default one is counted */
+        config.levels[TL_COLLECT_PMU] =
+            level == 3 ? 99 : 0; /* no event type: that is said, and the default one is counted */
         memset(y, 0, sizeof(y));
         given.tensors = tensors;
         given.n_tensors = 2;

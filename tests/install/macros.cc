@@ -90,5 +90,5 @@ int use()
 {
     tl_worker_opts opts = TL_WORKER_OPTS_INIT;
     tl_run_config config = TL_RUN_CONFIG_INIT;
-    return int(opts.mode) + config.dump_args;
+    return int(opts.mode) + config.levels[TL_COLLECT_DUMP];
 }

@@ -318,7 +318,7 @@ static uint64_t run_random(unsigned cell, uint64_t seed)
     memset(&ref, 0, sizeof(ref));
     ref.random = seed * 0x2545f4914f6cdd1du;
     capture_begin(&c, cell, 0);
-    c.config.dep_gen = true;
+    c.config.levels[TL_COLLECT_DEPS] = true;
     c.config.dfx_records = 4u + (uint32_t)(seed % 5);
     if (cell % 2 == 0) { /* recycled rings */
         c.config.task_window = 16u << seed % 2;
@@ -400,7 +400,7 @@ static void any_fan_in(void **state)
         struct capture c;
 
         capture_begin(&c, cell, 0);
-        c.config.dep_gen = true;
+        c.config.levels[TL_COLLECT_DEPS] = true;
         assert_int_equal(capture_run(&c, &fan_in_program, NULL, 0), 0);
         read_deps(&c, &d);
         assert_int_equal(d.n_tasks, 64 + FAN_INS);
@@ -432,7 +432,7 @@ static void a_kept_image_is_recorded_all_the_same(void **state)
         struct capture c;
 
         capture_begin(&c, 1, round % 2 == 0 ? 1 : 0);
-        c.config.dep_gen = round % 2 == 1;
+        c.config.levels[TL_COLLECT_DEPS] = round % 2 == 1;
         assert_int_equal(capture_run(&c, &fan_in_program, NULL, 0), 0);
         if (round % 2 == 1) {
             read_deps(&c, &d);
@@ -481,7 +481,7 @@ static void every_kind_of_task(void **state)
         struct capture c;
 
         capture_begin(&c, cell, 0);
-        c.config.dep_gen = true;
+        c.config.levels[TL_COLLECT_DEPS] = true;
         assert_int_equal(capture_run(&c, &kinds_program, &tensor, 1), 0);
         read_deps(&c, &d);
         assert_int_equal(d.n_tasks, 2);

@@ -102,7 +102,7 @@ static void expect_big(const struct capture *c, unsigned payloads, size_t kept)
         bool has = payloads >> i & 1u;
         size_t size = want[i].arg == 3 ? ARENA : kept;
 
-        if (!has && c->config.dump_args == 1) {
+        if (!has && c->config.levels[TL_COLLECT_DUMP] == 1) {
             assert_null(r);
             continue;
         }

@@ -28,7 +28,7 @@ static void run(unsigned cell, int event, uint32_t tasks)
 
     pmu_n_tasks = tasks;
     capture_begin(&c, cell, 0);
-    c.config.pmu = event;
+    c.config.levels[TL_COLLECT_PMU] = event;
     if (capture_run(&c, &pmu_program, &tensor, 1) != 0)
         fail_msg("%s", c.error.msg);
     assert_int_equal(c.result.records_attempted, pmu_parts());
@@ -161,8 +161,8 @@ static void beside_the_others(void **state)
 
         pmu_n_tasks = 300;
         capture_begin(&c, cell, 2);
-        c.config.pmu = 4;
-        c.config.chip_swimlane = 2;
+        c.config.levels[TL_COLLECT_PMU] = 4;
+        c.config.levels[TL_COLLECT_SWIMLANE] = 2;
         c.config.block_dim = 1;
         c.config.aicpu_threads = 2;
         c.config.dfx_records = 4;

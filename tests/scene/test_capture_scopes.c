@@ -70,7 +70,7 @@ static struct tl_scope_stats stats_of(const struct capture *c)
 static void begin(struct capture *c, unsigned cell)
 {
     capture_begin(c, cell, 0);
-    c->config.scope_stats = true;
+    c->config.levels[TL_COLLECT_SCOPE] = true;
     c->config.task_window = 64;
     c->config.dep_pool = 128;
     c->config.heap_bytes = 1 << 20;
@@ -390,7 +390,7 @@ static void beside_the_dump(void **state)
         struct tl_scope_stats s;
 
         begin(&c, cell);
-        c.config.dump_args = 2;
+        c.config.levels[TL_COLLECT_DUMP] = 2;
         assert_int_equal(capture_run(&c, &program, rows, 2), 0);
         s = stats_of(&c);
         assert_int_equal(s.count, 12);

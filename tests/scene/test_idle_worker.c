@@ -130,7 +130,7 @@ static void run(struct rig *r, int level)
                                              .rank = 1,
                                              .role = i == 3 ? TL_OUT : TL_IN};
     (void)snprintf(dir, sizeof(dir), "%s/%d", artifacts, r->runs++);
-    config.dump_args = level;
+    config.levels[TL_COLLECT_DUMP] = level;
     config.output_prefix = dir;
     check(tl_worker_run(r->worker, r->program, SUBMIT_OPTS(tensors, 4, params, program->n_params, &config), &result,
                         &err),

@@ -349,7 +349,7 @@ static void run_here(struct chip *c, const char *runtime, int level, const char 
     uint64_t bytes, due = count_due(level, &bytes);
 
     config.runtime = runtime;
-    config.dump_args = level;
+    config.levels[TL_COLLECT_DUMP] = level;
     config.output_prefix = level > 0 ? fixture_path(dir) : NULL;
     config.case_name = c->case_name;
     config.dfx_avg_bytes = 4096;

@@ -56,10 +56,10 @@ static struct tl_run_config everything(const char *dir)
     struct tl_run_config c = TL_RUN_CONFIG_INIT;
 
     c.output_prefix = fixture_path(dir);
-    c.dump_args = 2;
-    c.chip_swimlane = 4;
-    c.pmu = 2;
-    c.dep_gen = c.scope_stats = true;
+    c.levels[TL_COLLECT_DUMP] = 2;
+    c.levels[TL_COLLECT_SWIMLANE] = 4;
+    c.levels[TL_COLLECT_PMU] = 2;
+    c.levels[TL_COLLECT_DEPS] = c.levels[TL_COLLECT_SCOPE] = true;
     return c;
 }
 

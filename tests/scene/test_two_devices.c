@@ -77,7 +77,7 @@ static void submit(struct device *d, const char *dir, bool slow)
 
     memset(d->z, 0, sizeof(d->z));
     (void)snprintf(d->dir, sizeof(d->dir), "%s-%s", dir, d->platform);
-    config.dump_args = 2;
+    config.levels[TL_COLLECT_DUMP] = 2;
     (void)snprintf(prefix, sizeof(prefix), "%s/%s", fixture_dir, d->dir); /* two threads come here */
     config.output_prefix = prefix;
     config.dfx_records = 8;

@@ -122,7 +122,7 @@ static struct tl_run_config config_for(int level, const char *dir)
 {
     struct tl_run_config config = TL_RUN_CONFIG_INIT;
 
-    config.dump_args = level;
+    config.levels[TL_COLLECT_DUMP] = level;
     config.output_prefix = level > 0 ? fixture_path(dir) : NULL;
     return config;
 }
@@ -532,7 +532,7 @@ static void a_warning_reaches_the_programs_sink(void **state)
         tl_log_set_sink(round < 2 ? keep_said : NULL, round == 0 ? &first : &second);
         w = open_worker(TL_DEVICE_THREAD, NULL);
         assert_int_equal(tl_worker_load_linked(w, &add_program, &l, NULL), 0);
-        config.pmu = 99;
+        config.levels[TL_COLLECT_PMU] = 99;
         for (unsigned run = 0; run < 2; run++) {
             char dir[30];
 
@@ -582,16 +582,16 @@ static void what_a_worker_refuses(void **state)
     assert_non_null(strstr(err.msg, "add of adder must be 0 to 1000, not 1001"));
     assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, NULL, 0, &future.known), &run, &err), TL_EINVAL);
     assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(&tensor, 1, &one, 1, &future.known), &run, &err), TL_EINVAL);
-    future.known.dump_args = 4;
+    future.known.levels[TL_COLLECT_DUMP] = 4;
     assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, &one, 1, &future.known), &run, &err), TL_ERANGE);
-    future.known.dump_args = 2;
+    future.known.levels[TL_COLLECT_DUMP] = 2;
     assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, &one, 1, &future.known), &run, &err), TL_EINVAL);
     assert_non_null(strstr(err.msg, "output prefix"));
-    future.known.dump_args = 0;
-    future.known.dep_gen = true;
+    future.known.levels[TL_COLLECT_DUMP] = 0;
+    future.known.levels[TL_COLLECT_DEPS] = true;
     assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, &one, 1, &future.known), &run, &err), TL_EINVAL);
     assert_non_null(strstr(err.msg, "output prefix"));
-    future.known.dep_gen = false;
+    future.known.levels[TL_COLLECT_DEPS] = false;
     future.known.block_dim = 2;
     future.known.aicpu_threads = 4;
     assert_int_equal(tl_worker_submit(w, l, SUBMIT_OPTS(NULL, 0, &one, 1, &future.known), &run, &err), TL_ERANGE);

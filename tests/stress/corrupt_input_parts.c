@@ -26,17 +26,17 @@ static struct tl_run_config config_of(unsigned base)
     struct tl_run_config c = stream_config(dir);
 
     c.dump_oversize_chunk = false;
-    c.dump_args = base == BASE_DUMP || base == BASE_ALL ? 2 : 0;
-    c.chip_swimlane = base == BASE_SWIMLANE || base == BASE_ALL ? 4 : 0;
-    c.dep_gen = base == BASE_DEPS || base == BASE_ALL;
-    c.scope_stats = base == BASE_SCOPE || base == BASE_ALL;
-    c.pmu = base == BASE_PMU || base == BASE_ALL ? 2 : 0;
+    c.levels[TL_COLLECT_DUMP] = base == BASE_DUMP || base == BASE_ALL ? 2 : 0;
+    c.levels[TL_COLLECT_SWIMLANE] = base == BASE_SWIMLANE || base == BASE_ALL ? 4 : 0;
+    c.levels[TL_COLLECT_DEPS] = base == BASE_DEPS || base == BASE_ALL;
+    c.levels[TL_COLLECT_SCOPE] = base == BASE_SCOPE || base == BASE_ALL;
+    c.levels[TL_COLLECT_PMU] = base == BASE_PMU || base == BASE_ALL ? 2 : 0;
     return c;
 }
 
 static bool records(const struct tl_run_config *c, const struct stream_row *row)
 {
-    return tl__collector_at(row->stream)->level(c) != 0;
+    return tl__stream_level(c->levels, row->stream) != 0;
 }
 
 static uint64_t expected_of(const struct stream_row *row)
@@ -251,11 +251,11 @@ static void check_values(const struct tl_run_config *c, unsigned hits)
 {
     const uint64_t all = (uint64_t)STREAM_SCHEDULERS * STREAM_RECORDS;
 
-    if (c->chip_swimlane != 0)
+    if (c->levels[TL_COLLECT_SWIMLANE] != 0)
         corrupt_must(good_parts() + hits >= all, "parts that were not hit are not as they were recorded");
-    if (c->dump_args != 0)
+    if (c->levels[TL_COLLECT_DUMP] != 0)
         corrupt_must(good_entries() + hits >= all, "entries that were not hit are not as they were recorded");
-    if (c->pmu != 0)
+    if (c->levels[TL_COLLECT_PMU] != 0)
         corrupt_must(good_counts() + hits >= all, "counts that were not hit are not as they were recorded");
 }
 
@@ -339,7 +339,7 @@ static void record_one(struct base_journal *j)
     corrupt_must(j->bytes <= sizeof(copy) && read(fd, j->image, j->bytes) == (ssize_t)j->bytes,
                  "the journal cannot be read");
     (void)close(fd);
-    if (j->config.dump_args != 0)
+    if (j->config.levels[TL_COLLECT_DUMP] != 0)
         keep_payloads();
     tl__engine_abandon(w.engine, 1);
     fake_world_fini(&w);
@@ -424,7 +424,7 @@ static void write_journal(void)
 
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME);
     write_file(path, copy, journal->bytes);
-    if (journal->config.dump_args != 0)
+    if (journal->config.levels[TL_COLLECT_DUMP] != 0)
         put_payloads();
 }
 

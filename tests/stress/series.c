@@ -135,11 +135,11 @@ static void choose_config(struct run *r, uint64_t i, bool largest)
 
     *c = (struct tl_run_config)TL_RUN_CONFIG_INIT;
     c->runtime = (largest ? i / GOOD % 2 : chance(2)) ? "host_build_graph" : "tensormap_and_ringbuffer";
-    c->dump_args = largest ? 2 : chance(3) ? (int)chance(4) : 0;
-    c->chip_swimlane = largest ? 4 : chance(3) ? (int)chance(5) : 0;
-    c->pmu = largest ? 2 : chance(2) ? 1 + (int)chance(2) : 0;
-    c->dep_gen = largest || chance(2);
-    c->scope_stats = largest || chance(2);
+    c->levels[TL_COLLECT_DUMP] = largest ? 2 : chance(3) ? (int)chance(4) : 0;
+    c->levels[TL_COLLECT_SWIMLANE] = largest ? 4 : chance(3) ? (int)chance(5) : 0;
+    c->levels[TL_COLLECT_PMU] = largest ? 2 : chance(2) ? 1 + (int)chance(2) : 0;
+    c->levels[TL_COLLECT_DEPS] = largest || chance(2);
+    c->levels[TL_COLLECT_SCOPE] = largest || chance(2);
     c->block_dim = chance(3) ? 0 : 1 + (unsigned)chance(24);
     c->aicpu_threads = largest || chance(3) ? 0 : 2 + (unsigned)chance(3);
     if (c->block_dim != 0 && c->aicpu_threads > c->block_dim + 1)
@@ -161,7 +161,8 @@ static bool records(const struct run *r)
 {
     const struct tl_run_config *c = &r->config;
 
-    return !r->outside && (c->dump_args != 0 || c->chip_swimlane != 0 || c->pmu != 0 || c->dep_gen || c->scope_stats);
+    return !r->outside && (c->levels[TL_COLLECT_DUMP] != 0 || c->levels[TL_COLLECT_SWIMLANE] != 0 ||
+                           c->levels[TL_COLLECT_PMU] != 0 || c->levels[TL_COLLECT_DEPS] || c->levels[TL_COLLECT_SCOPE]);
 }
 
 static void make_data(struct run *r)
@@ -253,7 +254,8 @@ static void tell(const struct run *r, char *text, size_t size)
         text, size,
         "%s on %s, dump %d, swimlane %d, pmu %d, deps %d, scopes %d%s, block_dim %u, threads %u, records %u, "
         "buffers %u, avg %" PRIu64 ", guard %u, window %u, heap %" PRIu64,
-        kinds[r->kind].name, c->runtime, c->dump_args, c->chip_swimlane, c->pmu, c->dep_gen, c->scope_stats,
+        kinds[r->kind].name, c->runtime, c->levels[TL_COLLECT_DUMP], c->levels[TL_COLLECT_SWIMLANE],
+        c->levels[TL_COLLECT_PMU], c->levels[TL_COLLECT_DEPS], c->levels[TL_COLLECT_SCOPE],
         r->outside ? " (outside the window)" : "", c->block_dim, c->aicpu_threads, c->dfx_records, c->dfx_buffers,
         c->dfx_avg_bytes, c->guard, c->task_window, c->heap_bytes);
 }

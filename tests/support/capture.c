@@ -162,7 +162,7 @@ void capture_begin(struct capture *c, unsigned cell, int level)
     c->cell = cell;
     c->config = config;
     c->config.runtime = capture_cells[cell].runtime;
-    c->config.dump_args = level;
+    c->config.levels[TL_COLLECT_DUMP] = level;
     c->config.dfx_avg_bytes = 4096; /* an arena of 8 MiB: less memory to touch */
     c->config.heap_bytes = UINT64_C(16) << 20;
     (void)snprintf(c->dir, sizeof(c->dir), "%s/%u", scratch(false), serial++);
@@ -295,7 +295,7 @@ static void check_head(const struct capture *c)
         truncated += (c->records[i].flags & TL_ARG_TRUNCATED) != 0;
         assert_false(c->records[i].flags & (TL_ARG_LOST | TL_ARG_PARTIAL | TL_ARG_OVERWRITTEN));
     }
-    assert_int_equal(s->level, c->config.dump_args);
+    assert_int_equal(s->level, c->config.levels[TL_COLLECT_DUMP]);
     assert_int_equal(s->total_args, c->count);
     assert_int_equal(s->before_dispatch, stage[TL_STAGE_BEFORE]);
     assert_int_equal(s->after_completion, stage[TL_STAGE_AFTER]);

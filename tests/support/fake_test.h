@@ -67,7 +67,7 @@ static inline struct tl_run_config small_config(const char *dir, int level)
     struct tl_run_config c = TL_RUN_CONFIG_INIT;
 
     c.output_prefix = dir;
-    c.dump_args = level;
+    c.levels[TL_COLLECT_DUMP] = level;
     c.dump_oversize_chunk = true;
     c.dfx_records = 16;
     c.dfx_buffers = 4;

@@ -132,9 +132,9 @@ static inline struct tl_run_config stream_config(const char *dir)
 {
     struct tl_run_config c = small_config(dir, 2);
 
-    c.chip_swimlane = 4;
-    c.dep_gen = c.scope_stats = true;
-    c.pmu = 2;
+    c.levels[TL_COLLECT_SWIMLANE] = 4;
+    c.levels[TL_COLLECT_DEPS] = c.levels[TL_COLLECT_SCOPE] = true;
+    c.levels[TL_COLLECT_PMU] = 2;
     c.dfx_records = 4;
     return c;
 }

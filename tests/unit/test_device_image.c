@@ -158,7 +158,7 @@ static void any_difference_is(void **state)
     s.t[1] = bare_tensor(&s.b, TL_UINT64, 1, &one); /* an address */
     s.acc = bare_ptr(&s.b, s.t[1].buffer);
     expect_run(&s, &program, 5, 3);
-    s.b.launch->dump_level = 3; /* marks are of the level */
+    s.b.launch->levels[TL_COLLECT_DUMP] = 3; /* marks are of the level */
     expect_run(&s, &program, 5, 4);
     s.b.launch->task_window[0] *= 2;
     expect_run(&s, &program, 5, 5);

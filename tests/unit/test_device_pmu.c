@@ -70,7 +70,7 @@ static void begin(const char *arch, int event, const struct tl_counter_ops *coun
     (void)snprintf(dir, sizeof(dir), "/tmp/tl_device_pmu_XXXXXX");
     assert_non_null(mkdtemp(dir));
     config.output_prefix = dir;
-    config.pmu = event;
+    config.levels[TL_COLLECT_PMU] = event;
     config.dfx_records = 4;
     config.dfx_avg_bytes = 64;
     (void)snprintf(run.facts.arch, sizeof(run.facts.arch), "%s", arch);
@@ -78,7 +78,7 @@ static void begin(const char *arch, int event, const struct tl_counter_ops *coun
     run.epoch = launch.epoch = ++epoch;
     if (tl__engine_begin(world.engine, &run, &launch.dfx, &err) != 0)
         fail_msg("%s", err.msg);
-    launch.pmu_event = (uint32_t)event;
+    launch.levels[TL_COLLECT_PMU] = event;
     memset(&device, 0, sizeof(device));
     device.opts = (struct tl_device_opts){.arch = tl__arch_find(arch), .counters = counters};
     device.launch = &launch;
@@ -86,9 +86,9 @@ static void begin(const char *arch, int event, const struct tl_counter_ops *coun
     sched.device = &device;
     core = (struct tl_core_role){.id = 30, .kind = TL_KIND_AIV1, .sched = &sched};
     slot = (struct tl_slot){.payload = &payload, .shape = TL_SHAPE_AIV, .widest = &kernel};
-    assert_int_equal(
-        tl__recorder_begin(&sched.rec, &world.chip.mem, world.chip.bells, &launch, tl__scheduler_streams(&launch), 0),
-        0);
+    assert_int_equal(tl__recorder_begin(&sched.rec, &world.chip.mem, world.chip.bells, &launch,
+                                        tl__streams_on(launch.levels, TL_WRITER_SCHEDULER), 0),
+                     0);
     tl__pmu_begin(&device);
 }
 

@@ -75,7 +75,7 @@ static void lanes_are_found_by_stream_and_role(void **state)
     /* A stream that is off has none. */
     fake_world_init(&w, FAKE_MAPPED, 1, MEMORY);
     c = small_config(fresh_dir(), 0);
-    c.chip_swimlane = 2;
+    c.levels[TL_COLLECT_SWIMLANE] = 2;
     dfx = stream_begin(&w, &c);
     assert_true(tl__lane_find(&w.chip.mem, dfx, TL_STREAM_PARTS, STREAM_SCHEDULERS - 1) >= 0);
     assert_int_equal(tl__lane_find(&w.chip.mem, dfx, TL_STREAM_PHASES, 0), TL_ECORRUPT);

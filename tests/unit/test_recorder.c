@@ -18,11 +18,11 @@ static struct tl_launch launch_of(uint64_t dfx)
                               .dfx = dfx,
                               .schedulers = STREAM_SCHEDULERS,
                               .clusters = STREAM_CLUSTERS,
-                              .dump_level = 2,
-                              .swimlane_level = 4,
-                              .pmu_event = 2,
-                              .dep_gen = 1,
-                              .scope_stats = 1};
+                              .levels = {[TL_COLLECT_DUMP] = 2,
+                                         [TL_COLLECT_SWIMLANE] = 4,
+                                         [TL_COLLECT_PMU] = 2,
+                                         [TL_COLLECT_DEPS] = 1,
+                                         [TL_COLLECT_SCOPE] = 1}};
 }
 
 static int begin(struct fake_world *w, const struct tl_launch *l, uint32_t streams, uint32_t role,
@@ -34,22 +34,26 @@ static int begin(struct fake_world *w, const struct tl_launch *l, uint32_t strea
 /* Each level of each diagnostic turns on the streams that it has, for those who write them. */
 static void streams_by_launch(void **state)
 {
-    struct tl_launch l = {.dump_level = 0};
+    struct tl_launch l = {.epoch = 0};
 
     (void)state;
-    assert_int_equal(tl__scheduler_streams(&l) | tl__orchestrator_streams(&l), 0);
+    assert_int_equal(tl__streams_on(l.levels, TL_WRITER_SCHEDULER) | tl__streams_on(l.levels, TL_WRITER_ORCHESTRATOR),
+                     0);
     for (uint32_t level = 1; level <= 4; level++) {
-        l = (struct tl_launch){.swimlane_level = level};
-        assert_int_equal(tl__scheduler_streams(&l), 1u << TL_STREAM_PARTS | (level >= 3 ? 1u << TL_STREAM_PHASES : 0u));
-        assert_int_equal(tl__orchestrator_streams(&l), level == 4 ? 1u << TL_STREAM_SUBMITS : 0u);
+        l = (struct tl_launch){.levels = {[TL_COLLECT_SWIMLANE] = (int32_t)level}};
+        assert_int_equal(tl__streams_on(l.levels, TL_WRITER_SCHEDULER),
+                         1u << TL_STREAM_PARTS | (level >= 3 ? 1u << TL_STREAM_PHASES : 0u));
+        assert_int_equal(tl__streams_on(l.levels, TL_WRITER_ORCHESTRATOR), level == 4 ? 1u << TL_STREAM_SUBMITS : 0u);
     }
     l = launch_of(0);
     for (size_t i = 0; i < STREAM_ROWS; i++) {
-        uint32_t streams = stream_rows[i].by_orchestrator ? tl__orchestrator_streams(&l) : tl__scheduler_streams(&l);
+        uint32_t streams = stream_rows[i].by_orchestrator ? tl__streams_on(l.levels, TL_WRITER_ORCHESTRATOR)
+                                                          : tl__streams_on(l.levels, TL_WRITER_SCHEDULER);
 
         assert_true((streams >> stream_rows[i].stream & 1u) != 0);
     }
-    assert_int_equal(tl__scheduler_streams(&l) & tl__orchestrator_streams(&l), 0);
+    assert_int_equal(tl__streams_on(l.levels, TL_WRITER_SCHEDULER) & tl__streams_on(l.levels, TL_WRITER_ORCHESTRATOR),
+                     0);
 }
 
 static void end_marks_on_every_lane(void **state)
@@ -66,10 +70,11 @@ static void end_marks_on_every_lane(void **state)
     fake_world_init(&w, FAKE_MAPPED, 1, MEMORY);
     l = launch_of(stream_begin(&w, &c));
     for (uint32_t role = 0; role < STREAM_SCHEDULERS; role++)
-        assert_int_equal(begin(&w, &l, tl__scheduler_streams(&l), role, &r[role]), 0);
-    assert_int_equal(begin(&w, &l, tl__orchestrator_streams(&l), 0, &r[STREAM_SCHEDULERS]), 0);
+        assert_int_equal(begin(&w, &l, tl__streams_on(l.levels, TL_WRITER_SCHEDULER), role, &r[role]), 0);
+    assert_int_equal(begin(&w, &l, tl__streams_on(l.levels, TL_WRITER_ORCHESTRATOR), 0, &r[STREAM_SCHEDULERS]), 0);
     for (uint32_t i = 0; i <= STREAM_SCHEDULERS; i++) {
-        assert_int_equal(r[i].on, i < STREAM_SCHEDULERS ? tl__scheduler_streams(&l) : tl__orchestrator_streams(&l));
+        assert_int_equal(r[i].on, i < STREAM_SCHEDULERS ? tl__streams_on(l.levels, TL_WRITER_SCHEDULER)
+                                                        : tl__streams_on(l.levels, TL_WRITER_ORCHESTRATOR));
         assert_false(tl__recorder_waits(&r[i]));
         assert_true(tl__recorder_deadline(&r[i]) == TL_FOREVER);
         /* Nobody's marks but its own: the run is not over before the last of them. */
@@ -96,12 +101,12 @@ static void what_is_not_there(void **state)
     (void)state;
     fake_world_init(&w, FAKE_MAPPED, 1, MEMORY);
     l = launch_of(stream_begin(&w, &c));
-    assert_int_equal(begin(&w, &l, tl__scheduler_streams(&l), STREAM_SCHEDULERS, &r), TL_ECORRUPT);
-    assert_int_equal(begin(&w, &l, tl__orchestrator_streams(&l), 1, &r), TL_ECORRUPT);
+    assert_int_equal(begin(&w, &l, tl__streams_on(l.levels, TL_WRITER_SCHEDULER), STREAM_SCHEDULERS, &r), TL_ECORRUPT);
+    assert_int_equal(begin(&w, &l, tl__streams_on(l.levels, TL_WRITER_ORCHESTRATOR), 1, &r), TL_ECORRUPT);
     assert_int_equal(begin(&w, &l, 0, 0, &r), 0);
     assert_int_equal(r.on, 0);
     l.dfx = 0; /* no diagnostic in this run */
-    assert_int_equal(begin(&w, &l, tl__scheduler_streams(&l), 0, &r), 0);
+    assert_int_equal(begin(&w, &l, tl__streams_on(l.levels, TL_WRITER_SCHEDULER), 0, &r), 0);
     assert_int_equal(r.on, 0);
     assert_int_equal(tl__recorder_end(&r), 0);
     tl__engine_abandon(w.engine, 1);
@@ -132,7 +137,7 @@ static void held_up(void *arg)
     fake_world_init(&w, FAKE_MAPPED, 1, MEMORY);
     l = launch_of(stream_begin(&w, config));
     tl__controlled_freeze("host", TL_FOREVER);
-    tl__controlled_check(begin(&w, &l, tl__scheduler_streams(&l), 0, &r) == 0);
+    tl__controlled_check(begin(&w, &l, tl__streams_on(l.levels, TL_WRITER_SCHEDULER), 0, &r) == 0);
     fill(&r.producer[TL_STREAM_PARTS]);
     tl__controlled_sleep(SECOND);
     fill(&r.producer[TL_STREAM_PHASES]);

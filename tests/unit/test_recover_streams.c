@@ -12,6 +12,7 @@
 #include "artifact/journal_format.h"
 #include "artifact/scope_stats.h"
 #include "artifact/swimlane.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "wire/dump_record.h"
 #include "support/stream_records.h"
@@ -176,6 +177,34 @@ static void a_journal_that_was_cut(void **state)
     tl__swimlane_fini(&some);
 }
 
+/* The run as version 1 described it. */
+static struct tl_journal_run_2 old_run(const struct tl_journal_run *run)
+{
+    struct tl_journal_run_2 old = {.start_unix_ns = run->start_unix_ns,
+                                   .clock_freq_hz = run->clock_freq_hz,
+                                   .arena_bytes = run->arena_bytes,
+                                   .epoch = run->epoch,
+                                   .dump_level = (uint8_t)run->levels[TL_COLLECT_DUMP],
+                                   .swimlane_level = (uint8_t)run->levels[TL_COLLECT_SWIMLANE],
+                                   .pmu_event = (uint8_t)run->levels[TL_COLLECT_PMU],
+                                   .dep_gen = (uint8_t)run->levels[TL_COLLECT_DEPS],
+                                   .scope_stats = (uint8_t)run->levels[TL_COLLECT_SCOPE],
+                                   .dump_hash = (run->flags & TL_JOURNAL_HASHES) != 0,
+                                   .dump_chunk = (run->flags & TL_JOURNAL_PIECES) != 0,
+                                   .stream_count = (uint8_t)run->stream_count,
+                                   .records_per_buffer = run->records_per_buffer,
+                                   .lane_count = run->lane_count,
+                                   .format = run->format,
+                                   .facts = run->facts};
+
+    memcpy(old.program, run->program, sizeof(old.program));
+    memcpy(old.case_name, run->case_name, sizeof(old.case_name));
+    memcpy(old.platform, run->platform, sizeof(old.platform));
+    memcpy(old.runtime, run->runtime, sizeof(old.runtime));
+    memcpy(old.streams, run->streams, sizeof(old.streams));
+    return old;
+}
+
 /* A journal as version 1 wrote it: no block says that the run has begun. */
 static void a_journal_of_version_1(void **state)
 {
@@ -183,10 +212,13 @@ static void a_journal_of_version_1(void **state)
     const size_t begun = sizeof(struct tl_journal_block_header) + sizeof(struct tl_journal_run);
     struct tl_recover_result result;
     struct tl_error err = {0};
-    struct tl_journal_header *header;
+    const size_t front = offsetof(struct tl_journal_header, run);
+    struct tl_journal_header header;
+    struct tl_journal_run_2 old;
     char path[400];
     struct stat st;
     char *bytes;
+    size_t blocks;
     int fd;
 
     (void)state;
@@ -197,11 +229,16 @@ static void a_journal_of_version_1(void **state)
     bytes = malloc((size_t)st.st_size);
     assert_non_null(bytes);
     assert_int_equal(pread(fd, bytes, (size_t)st.st_size, 0), st.st_size);
-    header = (struct tl_journal_header *)(void *)bytes;
-    header->version = header->min_reader_version = 1;
-    memmove(bytes + sizeof(*header), bytes + sizeof(*header) + begun, (size_t)st.st_size - sizeof(*header) - begun);
-    assert_int_equal(pwrite(fd, bytes, (size_t)st.st_size - begun, 0), st.st_size - (off_t)begun);
-    assert_int_equal(ftruncate(fd, st.st_size - (off_t)begun), 0);
+    memcpy(&header, bytes, sizeof(header));
+    old = old_run(&header.run);
+    header.version = header.min_reader_version = 1;
+    header.header_bytes = (uint32_t)(front + sizeof(old));
+    header.checksum = tl__hash64(&old, sizeof(old));
+    blocks = (size_t)st.st_size - sizeof(header) - begun;
+    assert_int_equal(pwrite(fd, &header, front, 0), front);
+    assert_int_equal(pwrite(fd, &old, sizeof(old), (off_t)front), sizeof(old));
+    assert_int_equal(pwrite(fd, bytes + sizeof(header) + begun, blocks, (off_t)(front + sizeof(old))), blocks);
+    assert_int_equal(ftruncate(fd, (off_t)(front + sizeof(old) + blocks)), 0);
     (void)close(fd);
     free(bytes);
     if (tl__engine_recover(killed, NULL, &result, &err) != 0)

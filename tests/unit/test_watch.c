@@ -12,17 +12,19 @@
 static void advice_fits_the_lane(void **state)
 {
     static const struct {
-        const char *stream, *cause, *want, *more;
+        unsigned stream;
+        const char *cause, *want, *more;
     } rows[] = {
-        {"args_dump", "arena", "record less with --dump-args 1, or 3, and marks", "--dfx-set avg-bytes="},
-        {"args_dump", "disk", "--dump-oversize truncate", "--out"},
-        {"swim_parts", "collector", "a lower level of --enable-chip-swimlane", "--dfx-set buffers="},
-        {"swim_submits", "disk", "a lower level of --enable-chip-swimlane", "--out"},
-        {"pmu", "collector", "leave out --enable-pmu", "--dfx-threads"},
-        {"dep_gen", "collector", "leave out --enable-dep-gen", "--dfx-set buffers="},
-        {"scope_stats", "disk", "leave out --enable-scope-stats", "--out"},
+        {TL_STREAM_DUMP, "arena", "record less with --dump-args 1, or 3, and marks", "--dfx-set avg-bytes="},
+        {TL_STREAM_DUMP, "disk", "--dump-oversize truncate", "--out"},
+        {TL_STREAM_PARTS, "collector", "a lower level of --enable-chip-swimlane", "--dfx-set buffers="},
+        {TL_STREAM_SUBMITS, "disk", "a lower level of --enable-chip-swimlane", "--out"},
+        {TL_STREAM_PMU, "collector", "leave out --enable-pmu", "--dfx-threads"},
+        {TL_STREAM_DEPS, "collector", "leave out --enable-dep-gen", "--dfx-set buffers="},
+        {TL_STREAM_SCOPE, "disk", "leave out --enable-scope-stats", "--out"},
     };
-    struct tl_run_config config = {.dump_args = 2, .chip_swimlane = 4, .dump_oversize_chunk = true};
+    struct tl_run_config config = {.levels = {[TL_COLLECT_DUMP] = 2, [TL_COLLECT_SWIMLANE] = 4},
+                                   .dump_oversize_chunk = true};
     char text[300];
 
     (void)state;
@@ -30,17 +32,17 @@ static void advice_fits_the_lane(void **state)
         tl__watch_advice(rows[i].stream, &config, rows[i].cause, text, sizeof(text));
         assert_non_null(strstr(text, rows[i].want));
         assert_non_null(strstr(text, rows[i].more));
-        if (strcmp(rows[i].stream, "args_dump") != 0) {
+        if (rows[i].stream != TL_STREAM_DUMP) {
             assert_null(strstr(text, "mark"));
             assert_null(strstr(text, "dump"));
             assert_null(strstr(text, "avg-bytes"));
         }
     }
-    config.chip_swimlane = 1;
-    tl__watch_advice("swim_parts", &config, "collector", text, sizeof(text));
+    config.levels[TL_COLLECT_SWIMLANE] = 1;
+    tl__watch_advice(TL_STREAM_PARTS, &config, "collector", text, sizeof(text));
     assert_non_null(strstr(text, "leave out --enable-chip-swimlane"));
-    config.dump_args = 1;
-    tl__watch_advice("args_dump", &config, "arena", text, sizeof(text));
+    config.levels[TL_COLLECT_DUMP] = 1;
+    tl__watch_advice(TL_STREAM_DUMP, &config, "arena", text, sizeof(text));
     assert_non_null(strstr(text, "mark less"));
 }
 

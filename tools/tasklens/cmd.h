@@ -6,9 +6,12 @@
 #ifndef TL_TOOLS_CMD_H
 #define TL_TOOLS_CMD_H
 
-/* X(name), in the order that `tasklens --help` shows. */
-#define TL_CMD_LIST(X)                                                                                                 \
-    X(run) X(dump) X(swimlane) X(sched) X(critical_path) X(deps) X(pmu) X(scope) X(recover) X(list) X(completion)
+#include "viewers.h"
+
+/* X(name), and V(collector, name) for those that the diagnostics' rows name, in the order that `tasklens --help`
+ * shows. */
+#define TL_CMD_LIST(X, V)                                                                                              \
+    X(run) TL__COLLECTORS(TL__VIEWERS_ONLY, V, TL__COLLECT_NONE) X(critical_path) X(recover) X(list) X(completion)
 
 enum tl_exit {
     TL_EXIT_OK = 0,
@@ -26,7 +29,9 @@ struct tl_cmd {
 };
 
 #define TL_CMD_DECLARE(name) extern const struct tl_cmd tl__cmd_##name;
-TL_CMD_LIST(TL_CMD_DECLARE)
+#define TL_CMD_DECLARE_VIEWER(collector, name) TL_CMD_DECLARE(name)
+TL_CMD_LIST(TL_CMD_DECLARE, TL_CMD_DECLARE_VIEWER)
+#undef TL_CMD_DECLARE_VIEWER
 #undef TL_CMD_DECLARE
 
 /* Prints "tasklens COMMAND: MESSAGE" on stderr, as one line, safe for a terminal whatever the message holds. Returns

@@ -16,7 +16,9 @@
 
 static const struct tl_cmd *const commands[] = {
 #define ROW(name) &tl__cmd_##name,
-    TL_CMD_LIST(ROW)
+#define VIEWER_ROW(collector, name) ROW(name)
+    TL_CMD_LIST(ROW, VIEWER_ROW)
+#undef VIEWER_ROW
 #undef ROW
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

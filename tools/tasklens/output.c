@@ -9,27 +9,36 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/collectors.h"
 #include "base/error.h"
 #include "cmd.h"
 #include "gzip.h"
 
 #define MAX_DEPTH 6 /* of directories below a root of ranks: nodeN/rankR/dK/args_dump */
 
-/* The files of a recording. What viewers derive from them has other names. */
+/* The files of a recording, beside those that the diagnostics' rows name. What viewers derive from them has other
+ * names. */
 static const char *const recorded[] = {
-    "args_dump.json", "args.bin",      "chip_swimlane_records.json", "deps.json",
-    "pmu.csv",        "pmu_meta.json", "scope_stats.jsonl",          "dfx_meta.json",
-    "name_map*.json", "run.journal*",  "dispatch_program.json",      "dispatch_identity.json",
-    "clock.json",     ".ranks"};
+    "args.bin",     "pmu_meta.json",         "dfx_meta.json",          "name_map*.json",
+    "run.journal*", "dispatch_program.json", "dispatch_identity.json", "clock.json",
+    ".ranks"};
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
 
 static bool is_recorded(const char *dir, const char *name)
 {
-    const char *slash = strrchr(dir, '/');
-
     for (size_t i = 0; i < sizeof(recorded) / sizeof(recorded[0]); i++)
         if (fnmatch(recorded[i], name, 0) == 0)
             return true;
-    return strcmp(slash != NULL ? slash + 1 : dir, "program") == 0;
+    for (unsigned i = 0; i < TL_COLLECT_COUNT; i++)
+        if (strcmp(last_part(tl__collect_rows[i].file), name) == 0)
+            return true;
+    return strcmp(last_part(dir), "program") == 0;
 }
 
 /* Whether a file of the recording below `dir` is the file `wanted`; its path then stands in `found`. */
@@ -62,7 +71,7 @@ static bool holds(const char *dir, const struct stat *wanted, unsigned depth, ch
 /* args_dump/ and scope_stats/ lie in the run's directory, whose files belong to the recording too. */
 static bool holds_run(const char *dir, const struct stat *wanted, char *found, size_t size)
 {
-    const char *slash = strrchr(dir, '/'), *last = slash != NULL ? slash + 1 : dir;
+    const char *last = last_part(dir);
     char parent[4200];
 
     if (strcmp(last, "args_dump") != 0 && strcmp(last, "scope_stats") != 0)

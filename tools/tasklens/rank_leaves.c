@@ -11,8 +11,10 @@
 #include "analysis/table.h"
 #include "artifact/dfx_meta.h"
 #include "artifact/journal.h"
+#include "base/collectors.h"
 #include "cmd.h"
 #include "find.h"
+#include "viewers.h"
 
 #define PATH_BYTES 4200
 #define FOLDER_DEPTH 2u /* network<M>/node<N> */
@@ -231,16 +233,6 @@ bool tl__rank_leaf_of(const char *path, uint32_t *ret_rank, uint32_t *ret_dispat
 
 /* ---- showing it ---- */
 
-static const struct {
-    const char *file, *word;
-} kinds[] = {
-    {"args_dump/args_dump.json", "dump"},
-    {"chip_swimlane_records.json", "swimlane"},
-    {"deps.json", "deps"},
-    {"pmu.csv", "pmu"},
-    {"scope_stats/scope_stats.jsonl", "scope"},
-};
-
 static bool has(const struct tl_rank_leaf *leaf, const char *file)
 {
     char path[PATH_BYTES];
@@ -269,9 +261,9 @@ static void put_row(void *ctx, uint64_t number, struct tl_row *row)
     if (counted)
         tl__put_format(&row->text, "%.3f ms", (double)meta->wall_ns / 1e6);
     tl__cell_end(row);
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (has(leaf, kinds[i].file)) {
-            tl__put_format(&row->text, "%s%s", first ? "" : " ", kinds[i].word);
+    for (unsigned i = 0; i < TL_COLLECT_COUNT; i++)
+        if (has(leaf, tl__collect_rows[i].file)) {
+            tl__put_format(&row->text, "%s%s", first ? "" : " ", tl__viewer_of(i));
             first = false;
         }
     tl__cell_end(row);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/collectors.h"
 #include "cmd.h"
 #include "opts.h"
 
@@ -14,10 +15,10 @@
 /* What the table fills before it becomes options of the worker and the run. */
 struct raw {
     struct tl_run_options *o;
-    int64_t device, dump_args, swimlane, old_swimlane, pmu, block_dim, aicpu_threads, sim_threads, dfx_threads,
+    int64_t device, levels[TL_COLLECT_COUNT], old_swimlane, block_dim, aicpu_threads, sim_threads, dfx_threads,
         task_window, dep_pool, guard;
     uint64_t heap_bytes, memory_bytes, throttle;
-    bool dep_gen, scope_stats;
+    bool on[TL_COLLECT_COUNT]; /* of diagnostics whose option takes no level */
     int runtime, mode, hash, oversize, transport, format;
 };
 
@@ -211,12 +212,14 @@ static int interpret(struct raw *raw)
     struct tl_run_config *c = &o->config;
 
     if (raw->old_swimlane >= 0) {
-        if (raw->swimlane == 0)
-            raw->swimlane = raw->old_swimlane;
+        if (raw->levels[TL_COLLECT_SWIMLANE] == 0)
+            raw->levels[TL_COLLECT_SWIMLANE] = raw->old_swimlane;
         (void)fprintf(stderr, "tasklens run: --enable-l2-swimlane is the former name of --enable-chip-swimlane; "
                               "use that, the values are the same\n");
     }
-    o->recording = raw->dump_args > 0 || raw->swimlane > 0 || raw->pmu > 0 || raw->dep_gen || raw->scope_stats;
+    for (int i = 0; i < TL_COLLECT_COUNT; i++)
+        c->levels[i] = raw->on[i] ? tl__collect_rows[i].bare : (int32_t)raw->levels[i];
+    o->recording = tl__levels_first(c->levels) >= 0;
     if (o->pin != NULL && o->chips == 0)
         return tl__cmd_fail(COMMAND, "--pin names chips, and there is one: add --chips N");
     if (o->chips > 0 && !o->rounds_given)
@@ -228,18 +231,9 @@ static int interpret(struct raw *raw)
         return tl__cmd_fail(COMMAND,
                             "--window says which rounds to record, and nothing is recorded: add --dump-args 2");
     if (!TASKLENS_DFX && o->recording)
-        return tl__cmd_fail(COMMAND, "this build records nothing; %s needs one with -DTASKLENS_DFX=ON",
-                            raw->dump_args > 0  ? "--dump-args"
-                            : raw->swimlane > 0 ? "--enable-chip-swimlane"
-                            : raw->pmu > 0      ? "--enable-pmu"
-                            : raw->dep_gen      ? "--enable-dep-gen"
-                                                : "--enable-scope-stats");
-    c->chip_swimlane = (int)raw->swimlane;
-    c->pmu = (int)raw->pmu;
-    c->dep_gen = raw->dep_gen;
-    c->scope_stats = raw->scope_stats;
+        return tl__cmd_fail(COMMAND, "this build records nothing; --%s needs one with -DTASKLENS_DFX=ON",
+                            tl__collect_rows[tl__levels_first(c->levels)].option);
     c->runtime = runtimes[raw->runtime];
-    c->dump_args = (int)raw->dump_args;
     c->dump_hash_off = raw->hash == 1;
     c->dump_oversize_chunk = raw->oversize == 1;
     c->format = (unsigned)raw->format;
@@ -277,6 +271,17 @@ static int take_sources(struct tl_run_options *o, const char *const *words, size
     return 0;
 }
 
+/* A diagnostic's row as an option. */
+#define COLLECT_OPTION(id, words, option, argument, bare_, max_, help, file, viewers, streams)                         \
+    {0,                                                                                                                \
+     option,                                                                                                           \
+     (argument) != NULL ? TL_OPT_LEVEL : TL_OPT_FLAG,                                                                  \
+     (argument) != NULL ? (void *)&raw.levels[TL_COLLECT_##id] : (void *)&raw.on[TL_COLLECT_##id],                     \
+     argument,                                                                                                         \
+     help,                                                                                                             \
+     .max = (max_),                                                                                                    \
+     .bare = (bare_)},
+
 /* size: one flat table */
 int tl__run_options(int argc, char **argv, struct tl_run_options *o)
 {
@@ -298,27 +303,13 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
         {0, "window", TL_OPT_CALL, &raw, "A:B", "record only rounds A to B", .call = call_window},
         {0, "set", TL_OPT_CALL, &raw, "NAME=N", "a parameter of the program", .call = call_set},
         {0, "arg", TL_OPT_CALL, &raw, "NAME=FILE", "an input from a .npy file", .call = call_arg},
-        {0, "dump-args", TL_OPT_LEVEL, &raw.dump_args, "L",
-         "record arguments: 1 what is marked (the default without L),\n2 everything, 3 all metadata and marked "
-         "payloads",
-         .max = 3, .bare = 1},
-        {0, "enable-chip-swimlane", TL_OPT_LEVEL, &raw.swimlane, "L",
-         "record what ran when: 1 tasks on cores, 2 + dispatch and finish,\n3 + scheduler phases, 4 + submits (the "
-         "default without L)",
-         .max = 4, .bare = 4},
-        {0, "enable-dep-gen", TL_OPT_FLAG, &raw.dep_gen, NULL, "record the task graph: every task, argument and edge",
-         .hidden = false},
-        {0, "enable-pmu", TL_OPT_LEVEL, &raw.pmu, "N",
-         "count what the cores did: 1 arithmetic, 2 pipes (the default\nwithout N), 4 memory, 5 L0, 6 conflicts, 7 UB, "
-         "8 L2 cache",
-         .max = INT32_MAX, .bare = 2},
-        {0, "enable-scope-stats", TL_OPT_FLAG, &raw.scope_stats, NULL,
-         "record how full the rings were at each scope's ends", .hidden = false},
-        {0, "format", TL_OPT_CHOICE, &raw.format, "NAME",
-         "form of the recording's files: default, or 2026-09, which current tools\nelsewhere write; all viewers here "
-         "open "
-         "both",
-         .choices = formats},
+        TL__COLLECTORS(COLLECT_OPTION, TL__COLLECT_NONE,
+                       TL__COLLECT_NONE){0, "format", TL_OPT_CHOICE, &raw.format, "NAME",
+                                         "form of the recording's files: default, or 2026-09, which current "
+                                         "tools\nelsewhere write; all viewers here "
+                                         "open "
+                                         "both",
+                                         .choices = formats},
         {0, "debug", TL_OPT_FLAG, &o->compile.debug, NULL, "compile without optimization", .hidden = false},
         {0, "sanitize", TL_OPT_FLAG, &o->compile.sanitize, NULL,
          "find the program's errors of memory and undefined behaviour by compiler\nsanitizers: compiled with them, "
@@ -354,7 +345,8 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
         {0, "throttle-writer", TL_OPT_CALL, &raw.throttle, "RATE",
          "as if the disk took only RATE of payload: MB a second, or bytes a\nsecond as 64K or 4M; for tests",
          .call = call_rate},
-        {0, "chip-swimlane-level", TL_OPT_LEVEL, &raw.swimlane, "L", "", .max = 4, .bare = 4, .hidden = true},
+        {0, "chip-swimlane-level", TL_OPT_LEVEL, &raw.levels[TL_COLLECT_SWIMLANE], "L", "", .max = 4, .bare = 4,
+         .hidden = true},
         {0, "enable-l2-swimlane", TL_OPT_LEVEL, &raw.old_swimlane, "L", "", .max = 4, .bare = 4, .hidden = true},
     };
     const struct tl_opts opts = {

@@ -238,10 +238,8 @@ static int submit(struct ranks *r, int64_t i)
         rc = make_leaf(r, slot);
     if (rc != 0)
         return rc;
-    if (!slot->records) {
-        config.dump_args = config.chip_swimlane = config.pmu = 0;
-        config.dep_gen = config.scope_stats = false;
-    }
+    if (!slot->records)
+        memset(config.levels, 0, sizeof(config.levels));
     config.output_prefix = slot->records ? slot->dir : NULL;
     config.case_name = s->case_name;
     if (i >= r->n_slots)

@@ -5,16 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/collectors.h"
+
+#define VIEWER(id, command) {TL_COLLECT_##id, #command},
 static const struct {
-    const char *file, *command;
-} viewers[TL_VIEWERS_MAX] = {
-    {"args_dump/args_dump.json", "dump"},
-    {"chip_swimlane_records.json", "swimlane"},
-    {"chip_swimlane_records.json", "sched"},
-    {"deps.json", "deps"},
-    {"pmu.csv", "pmu"},
-    {"scope_stats/scope_stats.jsonl", "scope"},
-};
+    unsigned collector;
+    const char *command;
+} viewers[TL_VIEWERS_MAX] = {TL__COLLECTORS(TL__VIEWERS_ONLY, VIEWER, TL__COLLECT_NONE)};
+#undef VIEWER
 
 unsigned tl__viewers_of(const char *dir)
 {
@@ -22,7 +20,8 @@ unsigned tl__viewers_of(const char *dir)
     char path[4200];
 
     for (unsigned i = 0; i < TL_VIEWERS_MAX; i++)
-        if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, viewers[i].file) < sizeof(path) &&
+        if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, tl__collect_rows[viewers[i].collector].file) <
+                sizeof(path) &&
             access(path, F_OK) == 0)
             found |= 1u << i;
     return found;
@@ -36,6 +35,14 @@ size_t tl__viewer_names(unsigned found, const char *ret_names[TL_VIEWERS_MAX])
         if ((found >> i & 1u) != 0)
             ret_names[n++] = viewers[i].command;
     return n;
+}
+
+const char *tl__viewer_of(unsigned collector)
+{
+    for (unsigned i = 0; i < TL_VIEWERS_MAX; i++)
+        if (viewers[i].collector == collector)
+            return viewers[i].command;
+    return "";
 }
 
 /* What no shell reads anything into. */
