@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analysis/dump_list.h"
+#include "analysis/dump/dump_list.h"
 #include "artifact/args_dump.h"
 
 static double seconds(void)
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     struct tl_recording *recording = NULL;
     struct tl_dump_pick pick = {0};
     struct tl_error error = {0};
-    struct tl_page page;
+    struct tl_rendering page;
     FILE *out = fopen("/dev/null", "w");
     double begin, read, done;
     int code = 1;
@@ -90,9 +90,9 @@ int main(int argc, char **argv)
     read = seconds();
     list.scan.recording = recording;
     list.scan.pick = &pick;
-    tl__page_init(&page, to_file, out);
-    code = tl__dump_list_text(&page, &list, &error) != 0 || tl__page_end(&page) != 0;
-    tl__page_fini(&page);
+    tl__rendering_init(&page, to_file, out);
+    code = tl__dump_list_text(&page, &list, &error) != 0 || tl__rendering_end(&page) != 0;
+    tl__rendering_fini(&page);
     done = seconds();
     printf("list %llu records: read %.2f s, render %.2f s, all %.2f s\n", (unsigned long long)count, read - begin,
            done - read, done - begin);

@@ -1,5 +1,5 @@
-# Pages that the viewers write are built in: each file of src/analysis/web and d3.min.js become an asset of its name
-# (src/analysis/web.h). The assembler takes the bytes as they are, so a file can be of any size.
+# Pages that the viewers write are built in: each file of src/analysis/web/assets and d3.min.js become an asset of its name
+# (src/analysis/web/web.h). The assembler takes the bytes as they are, so a file can be of any size.
 set(TASKLENS_D3 "" CACHE FILEPATH "d3.min.js of d3 version 3; found by itself where Debian's libjs-d3 is installed")
 if(NOT TASKLENS_D3)
   find_file(TASKLENS_D3_FOUND d3.min.js PATHS /usr/share/javascript/d3 /usr/local/share/javascript/d3 NO_DEFAULT_PATH)
@@ -8,9 +8,9 @@ if(NOT TASKLENS_D3)
   endif()
   set(TASKLENS_D3 ${TASKLENS_D3_FOUND})
 endif()
-file(GLOB TASKLENS_WEB_FILES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/analysis/web/*)
+file(GLOB TASKLENS_WEB_FILES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/analysis/web/assets/*)
 
-set(text "/* Made by cmake/web.cmake. */\n#include \"analysis/web.h\"\n#include \"analysis/web_table.h\"\n")
+set(text "/* Made by cmake/web.cmake. */\n#include \"analysis/web/web.h\"\n#include \"analysis/web/web_table.h\"\n")
 set(rows "")
 set(number 0)
 foreach(file IN LISTS TASKLENS_D3 TASKLENS_WEB_FILES)

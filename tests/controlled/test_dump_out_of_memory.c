@@ -2,24 +2,24 @@
 /* Every rendering of a dump with the nth allocation failing, for every n: TL_ENOMEM, nothing leaked, no crash. */
 #include "scene/recording_fixture.h"
 
-#include "analysis/dump_entry.h"
-#include "analysis/dump_export.h"
-#include "analysis/dump_list.h"
-#include "analysis/dump_verify.h"
+#include "analysis/dump/dump_entry.h"
+#include "analysis/dump/dump_export.h"
+#include "analysis/dump/dump_list.h"
+#include "analysis/dump/dump_verify.h"
 #include "base/env_controlled.h"
 
 static int list_text(const struct tl_recording *recording, const struct tl_dump_pick *pick, size_t *ret_bytes)
 {
     struct tl_dump_list list = {.scan = {.recording = recording, .pick = pick, .values = true}, .dir = "d"};
     struct tl_error error;
-    struct tl_page page;
+    struct tl_rendering out;
     int code, end;
 
-    tl__page_init(&page, NULL, NULL);
-    code = tl__dump_list_text(&page, &list, &error);
-    end = tl__page_end(&page);
-    *ret_bytes = page.used;
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    code = tl__dump_list_text(&out, &list, &error);
+    end = tl__rendering_end(&out);
+    *ret_bytes = out.used;
+    tl__rendering_fini(&out);
     return code != 0 ? code : end;
 }
 
@@ -40,28 +40,28 @@ static int list_json(const struct tl_recording *recording, const struct tl_dump_
 static int entries(const struct tl_recording *recording, const struct tl_dump_pick *pick, size_t *ret_bytes)
 {
     struct tl_error error;
-    struct tl_page page;
+    struct tl_rendering out;
     int code = 0;
 
-    tl__page_init(&page, NULL, NULL);
+    tl__rendering_init(&out, NULL, NULL);
     for (uint64_t i = 0; i < pick->count && code == 0; i++)
-        code = tl__dump_entry_file(&page, recording, tl__dump_pick_at(pick, i), TL_TASK_RINGS, &error);
-    *ret_bytes = page.used;
-    tl__page_fini(&page);
+        code = tl__dump_entry_file(&out, recording, tl__dump_pick_at(pick, i), TL_TASK_RINGS, &error);
+    *ret_bytes = out.used;
+    tl__rendering_fini(&out);
     return code;
 }
 
 static int verification(const struct tl_recording *recording, const struct tl_dump_pick *pick, size_t *ret_bytes)
 {
     struct tl_dump_verify verify = {.recording = recording, .dir = "d"};
-    struct tl_page page;
+    struct tl_rendering out;
     int code;
 
     (void)pick;
-    tl__page_init(&page, NULL, NULL);
-    code = tl__dump_verify_text(&page, &verify);
-    *ret_bytes = page.used;
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    code = tl__dump_verify_text(&out, &verify);
+    *ret_bytes = out.used;
+    tl__rendering_fini(&out);
     return code == TL_ELOST ? 0 : code; /* the recording has losses, and that is told */
 }
 

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-#include "analysis/deps_picture.h"
-#include "analysis/scope_view.h"
+#include "analysis/deps/deps_picture.h"
+#include "analysis/scope/scope_view.h"
 #include "base/hash.h"
 
 static struct graph_fixture graph;
@@ -27,12 +27,12 @@ static int take(void *ctx, const char *bytes, size_t n)
     return 0;
 }
 
-static int judge(struct tl_page *page, int code)
+static int judge(struct tl_rendering *out, int code)
 {
-    const int end = tl__page_end(page);
+    const int end = tl__rendering_end(out);
     uint64_t hash;
 
-    tl__page_fini(page);
+    tl__rendering_fini(out);
     code = code != 0 ? code : end;
     if (code != 0)
         return code;
@@ -50,20 +50,20 @@ static int draw_graph(void)
     struct tl_deps_layout layout = {0};
     struct tl_deps_part part;
     struct tl_error error = {0};
-    struct tl_page page;
+    struct tl_rendering out;
     int code = tl__deps_part(&subject, &(struct tl_deps_part_of){TL_DEPS_NONE, 0, 0, &filter}, &part);
 
     tl__hash_init(&text);
-    tl__page_init(&page, take, NULL);
+    tl__rendering_init(&out, take, NULL);
     if (code == 0)
         code = tl__deps_layout_levels(&subject, &part, &layout, &error);
     if (code == 0)
-        code = tl__deps_dot(&page, &subject, &part);
+        code = tl__deps_dot(&out, &subject, &part);
     if (code == 0)
-        code = tl__deps_html(&page, &subject, &part, &layout, TL_DEPS_LEVELS);
+        code = tl__deps_html(&out, &subject, &part, &layout, TL_DEPS_LEVELS);
     if (code == 0)
-        tl__put_str(&page, part.title != NULL ? part.title : "(none)");
-    code = judge(&page, code);
+        tl__put_str(&out, part.title != NULL ? part.title : "(none)");
+    code = judge(&out, code);
     tl__deps_layout_fini(&layout);
     tl__deps_part_fini(&part);
     return code;
@@ -72,14 +72,14 @@ static int draw_graph(void)
 static int draw_scopes(void)
 {
     struct tl_scope_usage usage;
-    struct tl_page page;
+    struct tl_rendering out;
     int code = tl__scope_usage(&stats, &usage);
 
     if (code != 0)
         return code;
     tl__hash_init(&text);
-    tl__page_init(&page, take, NULL);
-    code = judge(&page, tl__scope_html(&page, &(struct tl_scope_view){.usage = &usage, .dir = "run"}));
+    tl__rendering_init(&out, take, NULL);
+    code = judge(&out, tl__scope_html(&out, &(struct tl_scope_view){.usage = &usage, .dir = "run"}));
     tl__scope_usage_fini(&usage);
     return code;
 }

@@ -3,9 +3,9 @@
 #include "controlled/fail_each.h"
 #include "support/sched_fixture.h"
 
-#include "analysis/path_show.h"
-#include "analysis/path_trace.h"
-#include "analysis/sched.h"
+#include "analysis/path/path_show.h"
+#include "analysis/path/path_trace.h"
+#include "analysis/sched/sched.h"
 
 static struct tl_swimlane lane;
 static struct tl_deps deps;
@@ -20,16 +20,16 @@ static int then(int code, int next)
 
 static int text(const struct tl_sched *s, size_t *bytes)
 {
-    struct tl_page page;
+    struct tl_rendering out;
     int code;
 
-    tl__page_init(&page, NULL, NULL);
-    code = tl__sched_text(&page, s, "dir");
-    code = then(code, tl__path_text(&page, &s->path, "dir"));
-    code = then(code, tl__path_markdown(&page, &s->path, "dir"));
-    code = then(code, tl__page_end(&page));
-    *bytes += page.used;
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    code = tl__sched_text(&out, s, "dir");
+    code = then(code, tl__path_text(&out, &s->path, "dir"));
+    code = then(code, tl__path_markdown(&out, &s->path, "dir"));
+    code = then(code, tl__rendering_end(&out));
+    *bytes += out.used;
+    tl__rendering_fini(&out);
     return code;
 }
 

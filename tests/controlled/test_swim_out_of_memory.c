@@ -2,7 +2,7 @@
 /* A trace with the nth allocation failing, for every n: TL_ENOMEM, nothing leaked, no crash. */
 #include "unit/swim_world.h"
 
-#include "analysis/swim_summary.h"
+#include "analysis/swimlane/swim_summary.h"
 #include "base/env_controlled.h"
 
 static struct swim_world w;
@@ -28,14 +28,14 @@ static int say(const struct tl_swim_scheds *scheds, const struct tl_swim_drawn *
 {
     const struct tl_swim_summary summary = {
         .scheds = scheds, .drawn = drawn, .dir = "d", .trace = "t", .overhead = true};
-    struct tl_page page;
+    struct tl_rendering out;
     struct tl_json json;
     int code, end;
 
-    tl__page_init(&page, NULL, NULL);
-    (void)tl__swim_summary_text(&page, &summary);
-    code = tl__page_end(&page);
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    (void)tl__swim_summary_text(&out, &summary);
+    code = tl__rendering_end(&out);
+    tl__rendering_fini(&out);
     tl__json_init(&json, NULL, NULL);
     tl__swim_summary_json(&json, &summary);
     end = tl__json_finish(&json);

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-#include "analysis/pmu_view.h"
+#include "analysis/pmu/pmu_view.h"
 #include "artifact/pmu.h"
 
 static void must_add_up(const struct tl_pmu *pmu)
 {
     struct tl_pmu_view view = {.pmu = pmu, .dir = "fuzz"};
-    struct tl_page page;
+    struct tl_rendering out;
     uint64_t parts = 0;
 
     MUST(tl__pmu_view_make(&view, NULL) == 0);
@@ -23,10 +23,10 @@ static void must_add_up(const struct tl_pmu *pmu)
         }
     }
     MUST(parts == pmu->n_rows);
-    tl__page_init(&page, NULL, NULL);
-    MUST(tl__pmu_text(&page, &view) == 0);
-    MUST(tl__pmu_column_text(&page, &view, view.n_columns - 1) == 0);
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    MUST(tl__pmu_text(&out, &view) == 0);
+    MUST(tl__pmu_column_text(&out, &view, view.n_columns - 1) == 0);
+    tl__rendering_fini(&out);
     tl__pmu_view_fini(&view);
 }
 

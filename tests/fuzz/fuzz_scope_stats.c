@@ -2,7 +2,7 @@
 /* The reader of ring usage: what it takes is in range and can be summed up and shown, what it refuses it explains. */
 #include "fuzz.h"
 
-#include "analysis/scope_view.h"
+#include "analysis/scope/scope_view.h"
 #include "artifact/scope_stats.h"
 
 static int forget(void *ctx, const char *bytes, size_t n)
@@ -15,18 +15,18 @@ static int forget(void *ctx, const char *bytes, size_t n)
 static void show(const struct tl_scope_stats *s)
 {
     struct tl_scope_usage usage;
-    struct tl_page page;
+    struct tl_rendering out;
     size_t written = 0;
 
     MUST(tl__scope_usage(s, &usage) == 0);
     MUST(usage.n_scopes + usage.endings <= s->count && usage.n_groups <= usage.n_scopes);
     for (uint64_t i = 0; i < usage.n_scopes; i++)
         MUST(usage.scopes[i].begin <= usage.scopes[i].last && usage.scopes[i].last < s->count);
-    tl__page_init(&page, forget, &written);
-    MUST(tl__scope_text(&page, &(struct tl_scope_view){.usage = &usage, .dir = "fuzz", .sites_shown = 3}) == 0);
-    MUST(tl__scope_html(&page, &(struct tl_scope_view){.usage = &usage, .dir = "fuzz"}) == 0);
-    MUST(tl__page_end(&page) == 0 && written > 0);
-    tl__page_fini(&page);
+    tl__rendering_init(&out, forget, &written);
+    MUST(tl__scope_text(&out, &(struct tl_scope_view){.usage = &usage, .dir = "fuzz", .sites_shown = 3}) == 0);
+    MUST(tl__scope_html(&out, &(struct tl_scope_view){.usage = &usage, .dir = "fuzz"}) == 0);
+    MUST(tl__rendering_end(&out) == 0 && written > 0);
+    tl__rendering_fini(&out);
     tl__scope_usage_fini(&usage);
 }
 

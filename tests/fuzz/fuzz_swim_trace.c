@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "analysis/swim_summary.h"
+#include "analysis/swimlane/swim_summary.h"
 
 #define CORES 8u
 #define ROWS 64u

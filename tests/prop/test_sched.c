@@ -15,9 +15,9 @@
 
 #include <tasklens/kernel.h>
 
-#include "analysis/path_show.h"
-#include "analysis/path_trace.h"
-#include "analysis/sched.h"
+#include "analysis/path/path_show.h"
+#include "analysis/path/path_trace.h"
+#include "analysis/sched/sched.h"
 
 #define CORES 5u
 #define ROWS 24u
@@ -161,21 +161,21 @@ static void show(const struct tl_sched *s)
 {
     struct tl_swim_drawn drawn;
     struct tl_json json;
-    struct tl_page page;
+    struct tl_rendering out;
 
-    tl__page_init(&page, NULL, NULL);
+    tl__rendering_init(&out, NULL, NULL);
     tl__json_init(&json, NULL, NULL);
-    assert_int_equal(tl__sched_text(&page, s, "dir"), 0);
+    assert_int_equal(tl__sched_text(&out, s, "dir"), 0);
     tl__sched_json(&json, s, "dir");
     if (s->missing[TL_SCHED_PATH] == NULL) {
-        assert_int_equal(tl__path_text(&page, &s->path, "dir"), 0);
-        assert_int_equal(tl__path_markdown(&page, &s->path, "dir"), 0);
+        assert_int_equal(tl__path_text(&out, &s->path, "dir"), 0);
+        assert_int_equal(tl__path_markdown(&out, &s->path, "dir"), 0);
         assert_int_equal(tl__path_json(&json, &s->path, "dir"), 0);
         assert_int_equal(tl__path_trace_write(&json, &s->path, &drawn), 0);
     }
-    assert_int_equal(tl__page_end(&page), 0);
+    assert_int_equal(tl__rendering_end(&out), 0);
     assert_int_equal(tl__json_finish(&json), 0);
-    tl__page_fini(&page);
+    tl__rendering_fini(&out);
 }
 
 static void check(struct recording *r)

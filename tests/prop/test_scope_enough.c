@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/scope_usage.h"
+#include "analysis/scope/scope_usage.h"
 #include "unit/test_graph_util.h"
 
 #define MAX_OPS 160u

@@ -6,7 +6,7 @@
  */
 #include "unit/swim_world.h"
 
-#include "analysis/swim_trace.h"
+#include "analysis/swimlane/swim_trace.h"
 
 #define CORES 3u
 #define TASKS 60u

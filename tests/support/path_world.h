@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/path_find.h"
+#include "analysis/path/path_find.h"
 #include "base/env.h"
 
 struct world_slice {

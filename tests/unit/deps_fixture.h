@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/deps_graph.h"
+#include "analysis/deps/deps_graph.h"
 
 #define FIXTURE_TASKS 64
 #define FIXTURE_EDGES 6000

@@ -7,7 +7,7 @@
 
 #include <tasklens/kernel.h>
 
-#include "analysis/swim_join.h"
+#include "analysis/swimlane/swim_join.h"
 
 #define WORLD_ROWS 512
 

@@ -10,11 +10,11 @@
 
 #include <tasklens/error.h>
 
-#include "analysis/dump_pick.h"
-#include "analysis/overview.h"
-#include "analysis/page.h"
-#include "analysis/table.h"
-#include "analysis/value.h"
+#include "analysis/dump/dump_pick.h"
+#include "analysis/dump/overview.h"
+#include "analysis/text/rendering.h"
+#include "analysis/text/table.h"
+#include "analysis/text/value.h"
 #include "base/number.h"
 #include "tensor/convert.h"
 
@@ -149,49 +149,49 @@ static int count_pieces(void *ctx, const char *bytes, size_t n)
 
 static void a_page_hands_on_in_order(void **state)
 {
-    struct tl_page page;
+    struct tl_rendering out;
     size_t sum = 0;
 
     (void)state;
-    tl__page_init(&page, count_pieces, &sum);
+    tl__rendering_init(&out, count_pieces, &sum);
     for (size_t i = 0; i < 1000000; i++) {
         char c = (char)('a' + i % 26);
 
-        tl__put(&page, &c, 1);
+        tl__put(&out, &c, 1);
     }
-    assert_int_equal(tl__page_end(&page), 0);
+    assert_int_equal(tl__rendering_end(&out), 0);
     assert_int_equal(sum, 1000000);
-    assert_true(page.room < 1 << 20);
-    while (page.error == 0) { /* the sink's error sticks */
+    assert_true(out.room < 1 << 20);
+    while (out.error == 0) { /* the sink's error sticks */
         char c = (char)('a' + sum % 26);
         int code;
 
-        tl__put(&page, &c, 1);
-        code = tl__page_end(&page);
-        assert_int_equal(code, page.error);
+        tl__put(&out, &c, 1);
+        code = tl__rendering_end(&out);
+        assert_int_equal(code, out.error);
     }
-    assert_int_equal(page.error, TL_ENOSPC);
-    tl__put_format(&page, "%d", 5);
-    assert_int_equal(page.used, 0);
-    tl__page_fini(&page);
+    assert_int_equal(out.error, TL_ENOSPC);
+    tl__put_format(&out, "%d", 5);
+    assert_int_equal(out.used, 0);
+    tl__rendering_fini(&out);
 }
 
 static void formats_longer_than_a_guess(void **state)
 {
-    struct tl_page page;
+    struct tl_rendering out;
     char text[701];
 
     (void)state;
     memset(text, 'x', 700);
     text[700] = 0;
-    tl__page_init(&page, NULL, NULL);
-    tl__put_format(&page, "<%s>", text);
-    tl__put_fill(&page, '-', 3);
-    tl__put_u64(&page, UINT64_MAX);
-    assert_int_equal(page.used, 702 + 3 + 20);
-    assert_memory_equal(page.data + 1, text, 700);
-    assert_memory_equal(page.data + 701, ">---18446744073709551615", 24);
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    tl__put_format(&out, "<%s>", text);
+    tl__put_fill(&out, '-', 3);
+    tl__put_u64(&out, UINT64_MAX);
+    assert_int_equal(out.used, 702 + 3 + 20);
+    assert_memory_equal(out.data + 1, text, 700);
+    assert_memory_equal(out.data + 701, ">---18446744073709551615", 24);
+    tl__rendering_fini(&out);
 }
 
 static void two_rows(void *ctx, uint64_t number, struct tl_row *row)
@@ -213,26 +213,26 @@ static void a_table_aligns(void **state)
     const char *want = "left    right  note\n"
                        "a           5  \xc3\xa4\n"
                        "longer  12345\n";
-    struct tl_page page;
+    struct tl_rendering out;
 
     (void)state;
-    tl__page_init(&page, NULL, NULL);
-    assert_int_equal(tl__table_put(&page, columns, 4, 2, two_rows, NULL), 0);
-    assert_int_equal(page.used, strlen(want));
-    assert_memory_equal(page.data, want, page.used);
-    assert_int_equal(tl__table_put(&page, columns, TL_TABLE_MAX_COLUMNS + 1, 2, two_rows, NULL), TL_EINVAL);
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    assert_int_equal(tl__table_put(&out, columns, 4, 2, two_rows, NULL), 0);
+    assert_int_equal(out.used, strlen(want));
+    assert_memory_equal(out.data, want, out.used);
+    assert_int_equal(tl__table_put(&out, columns, TL_TABLE_MAX_COLUMNS + 1, 2, two_rows, NULL), TL_EINVAL);
+    tl__rendering_fini(&out);
 }
 
 static void check_overview(const struct tl_overview *view, const char *want)
 {
-    struct tl_page page;
+    struct tl_rendering out;
 
-    tl__page_init(&page, NULL, NULL);
-    tl__put_overview(&page, view);
-    tl__put(&page, "", 1);
-    assert_string_equal(page.data, want);
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    tl__put_overview(&out, view);
+    tl__put(&out, "", 1);
+    assert_string_equal(out.data, want);
+    tl__rendering_fini(&out);
 }
 
 static void overviews(void **state)

@@ -6,8 +6,8 @@
 
 #include <tasklens/error.h>
 
-#include "analysis/deps_path.h"
-#include "analysis/deps_totals.h"
+#include "analysis/deps/deps_path.h"
+#include "analysis/deps/deps_totals.h"
 
 static struct graph_fixture f;
 

@@ -7,8 +7,8 @@
 
 #include <tasklens/error.h>
 
-#include "analysis/deps_picture.h"
-#include "analysis/words.h"
+#include "analysis/deps/deps_picture.h"
+#include "analysis/text/words.h"
 
 static struct graph_fixture f;
 static struct tl_deps_part part;
@@ -178,15 +178,15 @@ static void bad_layouts(void **state)
 
 static void input_is(enum tl_deps_engine engine, const char *settings)
 {
-    struct tl_page page;
+    struct tl_rendering out;
 
-    tl__page_init(&page, NULL, NULL);
-    assert_int_equal(tl__deps_layout_input(&page, &subject, &part, engine), 0);
-    tl__put(&page, "", 1);
-    assert_non_null(strstr(page.data, settings));
-    assert_non_null(strstr(page.data, "  n0 [width=0.831];\n")); /* func_0: 6 characters and a border */
-    assert_non_null(strstr(page.data, "  n2 -> n3;\n  n3 -> n4;\n}\n"));
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    assert_int_equal(tl__deps_layout_input(&out, &subject, &part, engine), 0);
+    tl__put(&out, "", 1);
+    assert_non_null(strstr(out.data, settings));
+    assert_non_null(strstr(out.data, "  n0 [width=0.831];\n")); /* func_0: 6 characters and a border */
+    assert_non_null(strstr(out.data, "  n2 -> n3;\n  n3 -> n4;\n}\n"));
+    tl__rendering_fini(&out);
 }
 
 static void inputs(void **state)

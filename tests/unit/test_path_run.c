@@ -3,8 +3,8 @@
 #include "support/sched_fixture.h"
 #include "unit/artifact_fixture.h"
 
-#include "analysis/path_show.h"
-#include "analysis/path_trace.h"
+#include "analysis/path/path_show.h"
+#include "analysis/path/path_trace.h"
 #include "base/env.h"
 
 struct opened {
@@ -113,35 +113,35 @@ static void level_1(void **state)
 static void kernels(void **state)
 {
     struct tl_path_share *shares;
-    struct tl_page page;
+    struct tl_rendering out;
     uint32_t count;
     struct opened o;
 
     (void)state;
     open_level(&o, 4);
-    tl__page_init(&page, NULL, NULL);
+    tl__rendering_init(&out, NULL, NULL);
     assert_int_equal(tl__path_shares_observed(&o.run, &shares, &count), 0);
     assert_int_equal(count, 3);
     assert_int_equal(shares[0].ns, 100 + 120 + 50 + 57); /* scale */
     assert_int_equal(shares[0].count, 4);
     assert_int_equal(shares[0].busy_ns, 150);
     assert_int_equal(shares[0].wait_ns, 50 + 5 + 50 + 3);
-    tl__put_path_kernel(&page, &o.run, &shares[0].kernel, false);
+    tl__put_path_kernel(&out, &o.run, &shares[0].kernel, false);
     assert_int_equal(shares[1].ns, 130); /* the mix's AIC part is what the path waited for */
-    tl__put_str(&page, " ");
-    tl__put_path_kernel(&page, &o.run, &shares[1].kernel, false);
+    tl__put_str(&out, " ");
+    tl__put_path_kernel(&out, &o.run, &shares[1].kernel, false);
     tl__free(shares);
     assert_int_equal(tl__path_shares_static(&o.run, &shares, &count), 0);
     assert_int_equal(count, 3);
     assert_int_equal(shares[0].ns, 120 + 110);
     assert_int_equal(shares[1].ns, 130);
-    tl__put_str(&page, " ");
-    tl__put_path_kernel(&page, &o.run, &shares[1].kernel, false);
+    tl__put_str(&out, " ");
+    tl__put_path_kernel(&out, &o.run, &shares[1].kernel, false);
     tl__free(shares);
-    tl__put_str(&page, "");
-    assert_int_equal(page.used, strlen("scale matmul matmul+add|sum"));
-    assert_memory_equal(page.data, "scale matmul matmul+add|sum", page.used);
-    tl__page_fini(&page);
+    tl__put_str(&out, "");
+    assert_int_equal(out.used, strlen("scale matmul matmul+add|sum"));
+    assert_memory_equal(out.data, "scale matmul matmul+add|sum", out.used);
+    tl__rendering_fini(&out);
     close_all(&o);
 }
 
@@ -252,7 +252,7 @@ static void what_does_not_fit(void **state)
                               "\"aicpu_tasks\": [[0, 1, 90, 210], [0, 2, 95, 0], [2, 7, 95, 0]]}";
     static const char deps[] = SCHED_FIXTURE_TASKS SCHED_FIXTURE_EDGE(0, 1) ", " SCHED_FIXTURE_EDGE(17, 1) "]}";
     struct tl_error error = {0};
-    struct tl_page page;
+    struct tl_rendering out;
     struct opened o;
 
     (void)state;
@@ -260,19 +260,19 @@ static void what_does_not_fit(void **state)
     assert_int_equal(o.run.edges_unlisted, 1);
     assert_int_equal(o.run.graph.early_edges, 1);
     assert_int_equal(o.run.graph.overlaps, 1);
-    tl__page_init(&page, NULL, NULL);
-    tl__put_path_notes(&page, &o.run, "- ");
-    tl__put(&page, "", 1);
-    assert_int_equal(page.error, 0);
-    assert_non_null(strstr(page.data, "- 3 tasks of deps.json with a kernel, but no core ran it"));
-    assert_non_null(strstr(page.data, "- 1 task with slices, but not in deps.json"));
-    assert_non_null(strstr(page.data, "- 1 task dispatched and never ended"));
-    assert_non_null(strstr(page.data, "- 2 slices that no scheduler saw finish"));
-    assert_non_null(strstr(page.data, "- 1 record with an end before the start"));
-    assert_non_null(strstr(page.data, "- 1 edge from or to a task that deps.json does not list"));
-    assert_non_null(strstr(page.data, "- 1 edge whose consumer began before the producer ended"));
-    assert_non_null(strstr(page.data, "- 1 slice begun before the one before it"));
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    tl__put_path_notes(&out, &o.run, "- ");
+    tl__put(&out, "", 1);
+    assert_int_equal(out.error, 0);
+    assert_non_null(strstr(out.data, "- 3 tasks of deps.json with a kernel, but no core ran it"));
+    assert_non_null(strstr(out.data, "- 1 task with slices, but not in deps.json"));
+    assert_non_null(strstr(out.data, "- 1 task dispatched and never ended"));
+    assert_non_null(strstr(out.data, "- 2 slices that no scheduler saw finish"));
+    assert_non_null(strstr(out.data, "- 1 record with an end before the start"));
+    assert_non_null(strstr(out.data, "- 1 edge from or to a task that deps.json does not list"));
+    assert_non_null(strstr(out.data, "- 1 edge whose consumer began before the producer ended"));
+    assert_non_null(strstr(out.data, "- 1 slice begun before the one before it"));
+    tl__rendering_fini(&out);
     close_all(&o);
 }
 
@@ -285,7 +285,7 @@ static void a_chain_longer_than_the_run_is_a_contradiction(void **state)
         SCHED_FIXTURE_TASKS SCHED_FIXTURE_EDGE(0, 1) ", " SCHED_FIXTURE_EDGE(1, 2) "]}";
     struct tl_path_contradiction c;
     struct tl_error error = {0};
-    struct tl_page page;
+    struct tl_rendering out;
     struct opened o;
     uint32_t at = 0;
 
@@ -306,21 +306,20 @@ static void a_chain_longer_than_the_run_is_a_contradiction(void **state)
         assert_int_equal(c.overlap_ns, 90);
     }
     assert_false(tl__path_next_contradiction(&o.run, &at, &c));
-    tl__page_init(&page, NULL, NULL);
-    assert_int_equal(tl__path_text(&page, &o.run, "run"), 0);
-    tl__put(&page, "", 1);
-    assert_non_null(strstr(page.data,
-                           "static path: 0.300 us, 3 tasks, more than the wall of 0.120 us: a contradiction, "
-                           "no bound; the times contradict these edges: r0t1 begins 0.090 us before r0t0 "
-                           "ends, r0t2 begins 0.090 us before r0t1 ends\n"));
-    assert_null(strstr(page.data, "cannot run shorter"));
-    tl__page_fini(&page);
-    tl__page_init(&page, NULL, NULL);
-    assert_int_equal(tl__path_markdown(&page, &o.run, "run"), 0);
-    tl__put(&page, "", 1);
-    assert_non_null(strstr(page.data, "a contradiction, no bound"));
-    assert_null(strstr(page.data, "cannot run shorter"));
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    assert_int_equal(tl__path_text(&out, &o.run, "run"), 0);
+    tl__put(&out, "", 1);
+    assert_non_null(strstr(out.data, "static path: 0.300 us, 3 tasks, more than the wall of 0.120 us: a contradiction, "
+                                     "no bound; the times contradict these edges: r0t1 begins 0.090 us before r0t0 "
+                                     "ends, r0t2 begins 0.090 us before r0t1 ends\n"));
+    assert_null(strstr(out.data, "cannot run shorter"));
+    tl__rendering_fini(&out);
+    tl__rendering_init(&out, NULL, NULL);
+    assert_int_equal(tl__path_markdown(&out, &o.run, "run"), 0);
+    tl__put(&out, "", 1);
+    assert_non_null(strstr(out.data, "a contradiction, no bound"));
+    assert_null(strstr(out.data, "cannot run shorter"));
+    tl__rendering_fini(&out);
     close_all(&o);
 }
 
@@ -329,16 +328,16 @@ static void an_empty_recording(void **state)
     static const char lane[] = SCHED_FIXTURE_HEAD(1) "}, \"aicore_tasks\": []}";
     static const char deps[] = "{\"tasks\": [], \"tensors\": [], \"edges\": []}";
     struct tl_error error = {0};
-    struct tl_page page;
+    struct tl_rendering out;
     struct opened o;
 
     (void)state;
     assert_int_equal(try_open(&o, lane, deps, &error), 0);
-    tl__page_init(&page, NULL, NULL);
-    assert_int_equal(tl__path_text(&page, &o.run, "dir"), 0);
-    assert_int_equal(tl__path_markdown(&page, &o.run, "dir"), 0);
-    assert_true(page.used > 0);
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    assert_int_equal(tl__path_text(&out, &o.run, "dir"), 0);
+    assert_int_equal(tl__path_markdown(&out, &o.run, "dir"), 0);
+    assert_true(out.used > 0);
+    tl__rendering_fini(&out);
     close_all(&o);
 }
 

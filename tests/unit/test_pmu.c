@@ -2,7 +2,7 @@
 /* pmu.csv and pmu_meta.json: what is written comes back, what is wrong is named, and what kernels' figures are. */
 #include "unit/artifact_fixture.h"
 
-#include "analysis/pmu_view.h"
+#include "analysis/pmu/pmu_view.h"
 #include "artifact/pmu.h"
 #include "base/env.h"
 

@@ -2,7 +2,7 @@
 /* Recordings of several ranks on one axis: where each stands, how wide its bar is, and when order is said. */
 #include "unit/swim_world.h"
 
-#include "analysis/rank_axis.h"
+#include "analysis/swimlane/rank_axis.h"
 
 static struct swim_world w;
 

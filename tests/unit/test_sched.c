@@ -5,7 +5,7 @@
 
 #include <tasklens/kernel.h>
 
-#include "analysis/sched.h"
+#include "analysis/sched/sched.h"
 
 struct opened {
     struct tl_swimlane lane;
@@ -40,7 +40,7 @@ static void close_all(struct opened *o)
     tl__swimlane_fini(&o->lane);
 }
 
-static void spread_is(const struct tl_sched_spread *s, uint64_t count, uint64_t median, uint64_t p95, uint64_t total)
+static void spread_is(const struct tl_spread *s, uint64_t count, uint64_t median, uint64_t p95, uint64_t total)
 {
     assert_int_equal(s->count, count);
     assert_int_equal(s->median_ns, median);
@@ -51,20 +51,20 @@ static void spread_is(const struct tl_sched_spread *s, uint64_t count, uint64_t 
 static void spreads(void **state)
 {
     uint64_t values[100], one[] = {7};
-    struct tl_sched_spread s = tl__sched_spread(values, 0);
+    struct tl_spread s = tl__spread(values, 0);
 
     (void)state;
     spread_is(&s, 0, 0, 0, 0);
-    s = tl__sched_spread(one, 1);
+    s = tl__spread(one, 1);
     spread_is(&s, 1, 7, 7, 7);
     for (unsigned i = 0; i < 100; i++)
         values[i] = 100 - i;
-    s = tl__sched_spread(values, 100);
+    s = tl__spread(values, 100);
     spread_is(&s, 100, 50, 95, 5050);
     assert_int_equal(s.max_ns, 100);
-    s = tl__sched_spread(values, 19); /* 1..19: the 95th of 100 is the 19th of 19 */
+    s = tl__spread(values, 19); /* 1..19: the 95th of 100 is the 19th of 19 */
     spread_is(&s, 19, 10, 19, 190);
-    s = tl__sched_spread(values, 20);
+    s = tl__spread(values, 20);
     spread_is(&s, 20, 10, 19, 210);
 }
 
@@ -166,7 +166,7 @@ static void loops_that_do_not_add_up(void **state)
         "\"aicore_tasks\": [], \"aicpu_tasks\": [], \"aicpu_scheduler_phases\": [[], [], "
         "[" SCHED_FIXTURE_PHASE("complete", 100, 150, 1, 1) "}, " SCHED_FIXTURE_PHASE(
             "dispatch", 130, 160, 1, 1) "}, " SCHED_FIXTURE_PHASE("poll", 180, 190, 2, 0) "}]]}";
-    struct tl_page page;
+    struct tl_rendering out;
     struct opened o;
 
     (void)state;
@@ -178,11 +178,11 @@ static void loops_that_do_not_add_up(void **state)
     assert_int_equal(o.sched.loops.list[0].idle_ns, 20);
     assert_int_equal(o.sched.loops.list[0].overlaps, 1);
     assert_string_equal(o.sched.missing[TL_SCHED_SWITCH], "no core ran anything");
-    tl__page_init(&page, NULL, NULL);
-    assert_int_equal(tl__sched_text(&page, &o.sched, "dir"), 0);
-    tl__put(&page, "", 1);
-    assert_non_null(strstr(page.data, "note: on 1 of 1 threads phases overlap"));
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    assert_int_equal(tl__sched_text(&out, &o.sched, "dir"), 0);
+    tl__put(&out, "", 1);
+    assert_non_null(strstr(out.data, "note: on 1 of 1 threads phases overlap"));
+    tl__rendering_fini(&out);
     close_all(&o);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/scope_view.h"
+#include "analysis/scope/scope_view.h"
 #include "artifact/scope_stats.h"
 
 static struct tl_scope_stats stats;
@@ -341,16 +341,16 @@ static void nothing_at_all(void **state)
     tl__scope_usage_fini(&u);
 }
 
-static void words_are(void (*put)(struct tl_page *, unsigned, uint64_t), unsigned resource, uint64_t n,
+static void words_are(void (*put)(struct tl_rendering *, unsigned, uint64_t), unsigned resource, uint64_t n,
                       const char *want)
 {
-    struct tl_page page;
+    struct tl_rendering out;
 
-    tl__page_init(&page, NULL, NULL);
-    put(&page, resource, n);
-    tl__put(&page, "", 1);
-    assert_string_equal(page.data, want);
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    put(&out, resource, n);
+    tl__put(&out, "", 1);
+    assert_string_equal(out.data, want);
+    tl__rendering_fini(&out);
 }
 
 /* Sizes are exact; amounts are for reading. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/swim_world.h"
 
-#include "analysis/swim_sched.h"
+#include "analysis/swimlane/swim_sched.h"
 #include "base/env.h"
 
 static struct swim_world w;

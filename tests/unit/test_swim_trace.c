@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/swim_world.h"
 
-#include "analysis/swim_trace.h"
+#include "analysis/swimlane/swim_trace.h"
 
 static struct swim_world w;
 static struct tl_swim_join join;

@@ -3,7 +3,7 @@
  * the newer one has: executions, streams, kinds that nobody knows. */
 #include "unit/swim_world.h"
 
-#include "analysis/swim_sched.h"
+#include "analysis/swimlane/swim_sched.h"
 #include "base/env.h"
 #include "base/task_id.h"
 

@@ -3,7 +3,7 @@
  * gets no verdict. */
 #include "unit/swim_world.h"
 
-#include "analysis/sched.h"
+#include "analysis/sched/sched.h"
 #include "base/env.h"
 
 #define TURN ((uint64_t)1 << 32)
@@ -133,18 +133,18 @@ static void verdict_of(const struct tl_swimlane *lane, const char *want)
     struct tl_swim_join join;
     struct tl_sched *sched = calloc(1, sizeof(*sched));
     struct tl_error err = {0};
-    struct tl_page page;
+    struct tl_rendering out;
 
     assert_non_null(sched);
     assert_int_equal(tl__deps_index(&w.deps, &err), 0);
     assert_int_equal(tl__swim_join(lane, &w.deps, NULL, &join, &err), 0);
     assert_int_equal(tl__sched_make(&join, sched, &err), 0);
-    tl__page_init(&page, NULL, NULL);
-    assert_int_equal(tl__sched_text(&page, sched, "."), 0);
-    tl__put(&page, "", 1);
-    if (strstr(page.data, want) == NULL)
-        fail_msg("no \"%s\" in:\n%s", want, page.data);
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    assert_int_equal(tl__sched_text(&out, sched, "."), 0);
+    tl__put(&out, "", 1);
+    if (strstr(out.data, want) == NULL)
+        fail_msg("no \"%s\" in:\n%s", want, out.data);
+    tl__rendering_fini(&out);
     tl__sched_fini(sched);
     free(sched);
     tl__swim_join_fini(&join);

@@ -12,7 +12,7 @@
 
 #include <tasklens/error.h>
 
-#include "analysis/web.h"
+#include "analysis/web/web.h"
 
 static void assets_are_their_files(void **state)
 {
@@ -27,7 +27,7 @@ static void assets_are_their_files(void **state)
         FILE *f;
 
         assert_non_null(asset);
-        (void)snprintf(path, sizeof(path), "%s/src/analysis/web/%s", TL_TEST_SOURCE_DIR, names[i]);
+        (void)snprintf(path, sizeof(path), "%s/src/analysis/web/assets/%s", TL_TEST_SOURCE_DIR, names[i]);
         f = fopen(path, "rb");
         assert_non_null(f);
         file = malloc(1 << 20);
@@ -57,17 +57,17 @@ static void d3_is_the_third(void **state)
 
 static void html_is_escaped(void **state)
 {
-    struct tl_page page;
+    struct tl_rendering out;
 
     (void)state;
-    tl__page_init(&page, NULL, NULL);
-    tl__put_html(&page, "<a href='x'>&amp;\"plain\"");
-    tl__put_html(&page, "");
-    tl__put_html(&page, "plain");
-    tl__put(&page, "", 1);
-    assert_int_equal(tl__page_end(&page), 0);
-    assert_string_equal(page.data, "&lt;a href=&#39;x&#39;&gt;&amp;amp;&quot;plain&quot;plain");
-    tl__page_fini(&page);
+    tl__rendering_init(&out, NULL, NULL);
+    tl__put_html(&out, "<a href='x'>&amp;\"plain\"");
+    tl__put_html(&out, "");
+    tl__put_html(&out, "plain");
+    tl__put(&out, "", 1);
+    assert_int_equal(tl__rendering_end(&out), 0);
+    assert_string_equal(out.data, "&lt;a href=&#39;x&#39;&gt;&amp;amp;&quot;plain&quot;plain");
+    tl__rendering_fini(&out);
 }
 
 static void no_data(struct tl_json *json, void *ctx)
@@ -78,15 +78,15 @@ static void no_data(struct tl_json *json, void *ctx)
 
 static void a_page_that_is_not_there(void **state)
 {
-    struct tl_page page;
+    struct tl_rendering out;
 
     (void)state;
-    tl__page_init(&page, NULL, NULL);
-    assert_int_equal(tl__put_web_page(&page, &(struct tl_web_page){.name = "none", .title = "x", .data = no_data}),
+    tl__rendering_init(&out, NULL, NULL);
+    assert_int_equal(tl__put_web_page(&out, &(struct tl_web_page){.name = "none", .title = "x", .data = no_data}),
                      TL_ENOENT);
-    assert_int_equal(page.used, 0);
-    assert_int_equal(tl__page_end(&page), 0);
-    tl__page_fini(&page);
+    assert_int_equal(out.used, 0);
+    assert_int_equal(tl__rendering_end(&out), 0);
+    tl__rendering_fini(&out);
 }
 
 static void hostile_data(struct tl_json *json, void *ctx)
@@ -98,18 +98,18 @@ static void hostile_data(struct tl_json *json, void *ctx)
 static void data_stays_in_its_element(void **state)
 {
     static char text[] = "</script><script>x()</script><!-- <script>";
-    struct tl_page page;
+    struct tl_rendering out;
     char *data, *end;
 
     (void)state;
-    tl__page_init(&page, NULL, NULL);
+    tl__rendering_init(&out, NULL, NULL);
     assert_int_equal(
         tl__put_web_page(
-            &page, &(struct tl_web_page){.name = "deps", .title = "</title><b>", .data = hostile_data, .ctx = text}),
+            &out, &(struct tl_web_page){.name = "deps", .title = "</title><b>", .data = hostile_data, .ctx = text}),
         0);
-    tl__put(&page, "", 1);
-    assert_non_null(strstr(page.data, "<title>&lt;/title&gt;&lt;b&gt;</title>"));
-    data = strstr(page.data, "<script id=\"data\" type=\"application/json\">\n");
+    tl__put(&out, "", 1);
+    assert_non_null(strstr(out.data, "<title>&lt;/title&gt;&lt;b&gt;</title>"));
+    data = strstr(out.data, "<script id=\"data\" type=\"application/json\">\n");
     assert_non_null(data);
     data = strchr(data, '\n') + 1;
     end = strchr(data, '<');
@@ -117,7 +117,7 @@ static void data_stays_in_its_element(void **state)
     assert_int_equal(strncmp(end, "</script>\n<script>\n/*\nd3 version 3", 34), 0);
     *end = 0;
     assert_string_equal(data, "\"\\u003c/script>\\u003cscript>x()\\u003c/script>\\u003c!-- \\u003cscript>\"\n");
-    tl__page_fini(&page);
+    tl__rendering_fini(&out);
 }
 
 static int full(void *ctx, const char *bytes, size_t n)
@@ -130,14 +130,14 @@ static int full(void *ctx, const char *bytes, size_t n)
 
 static void a_full_disk(void **state)
 {
-    struct tl_page page;
+    struct tl_rendering out;
 
     (void)state;
-    tl__page_init(&page, full, NULL);
-    assert_int_equal(tl__put_web_page(&page, &(struct tl_web_page){.name = "deps", .title = "x", .data = no_data}),
+    tl__rendering_init(&out, full, NULL);
+    assert_int_equal(tl__put_web_page(&out, &(struct tl_web_page){.name = "deps", .title = "x", .data = no_data}),
                      TL_ENOSPC);
-    assert_int_equal(tl__page_end(&page), TL_ENOSPC);
-    tl__page_fini(&page);
+    assert_int_equal(tl__rendering_end(&out), TL_ENOSPC);
+    tl__rendering_fini(&out);
 }
 
 int main(void)

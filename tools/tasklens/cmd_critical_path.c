@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "analysis/path_show.h"
-#include "analysis/path_trace.h"
+#include "analysis/path/path_show.h"
+#include "analysis/path/path_trace.h"
 #include "cmd.h"
 #include "opts.h"
 #include "output.h"
@@ -83,15 +83,15 @@ static int write_report(struct critical_path *c)
                                           .name = REPORT,
                                           .way_out = "-o FILE.md writes the report elsewhere"};
     static struct tl_output output;
-    struct tl_page page;
+    struct tl_rendering page;
     int code = tl__output_open(&output, &place), end;
 
     if (code != 0)
         return code;
-    tl__page_init(&page, tl__output_bytes, &output);
+    tl__rendering_init(&page, tl__output_bytes, &output);
     code = tl__path_markdown(&page, &c->run, c->opened.found.path);
-    end = tl__page_end(&page);
-    tl__page_fini(&page);
+    end = tl__rendering_end(&page);
+    tl__rendering_fini(&page);
     return tl__output_end(&output, code != 0 ? code : end, &place);
 }
 
@@ -107,7 +107,7 @@ static int write_trace(struct critical_path *c)
 
 static int show(struct critical_path *c)
 {
-    struct tl_page page;
+    struct tl_rendering page;
     struct tl_json json;
     int code, end;
 
@@ -116,7 +116,7 @@ static int show(struct critical_path *c)
         code = tl__path_json(&json, &c->run, c->opened.found.path);
         end = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, tl__cmd_text, stdout);
+        tl__rendering_init(&page, tl__cmd_text, stdout);
         code = tl__path_text(&page, &c->run, c->opened.found.path);
         tl__put_str(&page, "\n");
         if (c->reported && c->report != NULL)
@@ -125,8 +125,8 @@ static int show(struct critical_path *c)
             tl__put_format(&page, "report: %s/" REPORT "\n", c->opened.found.path);
         if (c->trace != NULL && !tl__output_is_stdout(c->trace))
             tl__put_format(&page, "trace:  %s, for https://ui.perfetto.dev\n", c->trace);
-        end = tl__page_end(&page);
-        tl__page_fini(&page);
+        end = tl__rendering_end(&page);
+        tl__rendering_fini(&page);
     }
     code = code != 0 ? code : end;
     if (code == TL_EIO)

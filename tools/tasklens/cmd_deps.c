@@ -5,8 +5,8 @@
 
 #include <tasklens/error.h>
 
-#include "analysis/deps_show.h"
-#include "analysis/dump_pick.h"
+#include "analysis/deps/deps_show.h"
+#include "analysis/dump/dump_pick.h"
 #include "cmd.h"
 #include "deps_draw.h"
 #include "find.h"
@@ -246,16 +246,16 @@ static int resolve(struct command *c)
 /* One line for what is wrong with the graph; it can be looked at all the same. */
 static void mention_cycle(const struct command *c)
 {
-    struct tl_page page;
+    struct tl_rendering out;
 
     if (c->graph.unlevelled == 0)
         return;
-    tl__page_init(&page, NULL, NULL);
-    tl__put_deps_cycle(&page, &c->subject);
-    if (tl__page_end(&page) == 0)
+    tl__rendering_init(&out, NULL, NULL);
+    tl__put_deps_cycle(&out, &c->subject);
+    if (tl__rendering_end(&out) == 0)
         tl__cmd_note(NAME, "%s: the tasks wait in a circle: %.*s; %" PRIu32 " could never start", c->found.path,
-                     (int)page.used, page.data, c->graph.unlevelled);
-    tl__page_fini(&page);
+                     (int)out.used, out.data, c->graph.unlevelled);
+    tl__rendering_fini(&out);
 }
 
 static int open_graph(struct command *c)
@@ -295,19 +295,19 @@ static int json_to_file(void *ctx, const void *bytes, size_t n)
     return to_file(ctx, bytes, n);
 }
 
-static int put_text(const struct command *c, struct tl_page *page)
+static int put_text(const struct command *c, struct tl_rendering *out)
 {
     const struct tl_deps_subject *s = &c->subject;
 
     if (c->n_ends > 0)
-        return tl__deps_path_text(page, s, c->from, c->to);
+        return tl__deps_path_text(out, s, c->from, c->to);
     if (c->up_given || c->down_given)
-        return tl__deps_tree_text(page, s, c->task, (uint32_t)c->up, (uint32_t)c->down);
+        return tl__deps_tree_text(out, s, c->task, (uint32_t)c->up, (uint32_t)c->down);
     if (c->by_task)
-        return tl__deps_task_text(page, s, c->task, &c->filter);
+        return tl__deps_task_text(out, s, c->task, &c->filter);
     if (c->filter.by_kernel || c->filter.by_tensor)
-        return tl__deps_list_text(page, s, &c->filter);
-    return tl__deps_summary_text(page, s);
+        return tl__deps_list_text(out, s, &c->filter);
+    return tl__deps_summary_text(out, s);
 }
 
 static int put_json(const struct command *c, struct tl_json *json)
@@ -346,7 +346,7 @@ static int draw(const struct command *c)
 
 static int put_answer(const struct command *c)
 {
-    struct tl_page page;
+    struct tl_rendering out;
     struct tl_json json;
     int code, end;
 
@@ -355,10 +355,10 @@ static int put_answer(const struct command *c)
         code = put_json(c, &json);
         end = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, tl__cmd_text, stdout);
-        code = put_text(c, &page);
-        end = tl__page_end(&page);
-        tl__page_fini(&page);
+        tl__rendering_init(&out, tl__cmd_text, stdout);
+        code = put_text(c, &out);
+        end = tl__rendering_end(&out);
+        tl__rendering_fini(&out);
     }
     if (code == 0 && end == 0)
         return tl__cmd_finish(NAME);

@@ -9,11 +9,11 @@
 
 #include <tasklens/recording.h>
 
-#include "analysis/dump_entry.h"
-#include "analysis/dump_export.h"
-#include "analysis/dump_list.h"
-#include "analysis/dump_rank.h"
-#include "analysis/dump_verify.h"
+#include "analysis/dump/dump_entry.h"
+#include "analysis/dump/dump_export.h"
+#include "analysis/dump/dump_list.h"
+#include "analysis/dump/dump_rank.h"
+#include "analysis/dump/dump_verify.h"
 #include "artifact/args_dump.h"
 #include "artifact/file_out.h"
 #include "base/error.h"
@@ -258,7 +258,7 @@ static int verify(struct dump *d)
                                .progress = tl__progress_bytes,
                                .progress_ctx = &progress};
     struct tl_error error = {0};
-    struct tl_page page;
+    struct tl_rendering page;
     struct tl_json json;
     int code, end;
 
@@ -267,10 +267,10 @@ static int verify(struct dump *d)
         code = tl__dump_verify_json(&json, &v);
         end = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, tl__cmd_text, stdout);
+        tl__rendering_init(&page, tl__cmd_text, stdout);
         code = tl__dump_verify_text(&page, &v);
-        end = tl__page_end(&page);
-        tl__page_fini(&page);
+        end = tl__rendering_end(&page);
+        tl__rendering_fini(&page);
     }
     tl__progress_end(&progress);
     free(meta);
@@ -305,7 +305,7 @@ static int list(struct dump *d)
     };
     const struct tl_dump_unread ranked = d->unread;
     struct tl_error error = {0};
-    struct tl_page page;
+    struct tl_rendering page;
     struct tl_json json;
     int code, end;
 
@@ -319,10 +319,10 @@ static int list(struct dump *d)
         code = d->json ? tl__dump_list_json(&json, &l, &error) : tl__dump_list_jsonl(&json, &l, &error);
         end = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, tl__cmd_text, stdout);
+        tl__rendering_init(&page, tl__cmd_text, stdout);
         code = tl__dump_list_text(&page, &l, &error);
-        end = tl__page_end(&page);
-        tl__page_fini(&page);
+        end = tl__rendering_end(&page);
+        tl__rendering_fini(&page);
     }
     tl__progress_end(&progress);
     if (d->unread.count < ranked.count) /* those behind --limit: their place was not known */
@@ -334,15 +334,15 @@ static int show_one(struct dump *d)
 {
     uint64_t index = tl__dump_pick_at(&d->pick, 0);
     struct tl_error error = {0};
-    struct tl_page page;
+    struct tl_rendering page;
     int code, end;
 
-    tl__page_init(&page, tl__cmd_text, stdout);
+    tl__rendering_init(&page, tl__cmd_text, stdout);
     code = tl__dump_entry_text(&page, d->recording, index, d->filter.layout, &error);
-    end = tl__page_end(&page);
+    end = tl__rendering_end(&page);
     if (page.error == 0 && tl__dump_note_unread(&d->unread, index, code, &error))
         code = 0;
-    tl__page_fini(&page);
+    tl__rendering_fini(&page);
     return report(d, code != 0 ? code : end, &error);
 }
 
@@ -362,16 +362,16 @@ static int to_out(void *ctx, const char *bytes, size_t n)
 
 static int write_txt(const struct dump *d, uint64_t index, const char *path, struct tl_error *error)
 {
-    struct tl_page page;
+    struct tl_rendering page;
     struct tl_out out;
     int code = tl__out_open(&out, path, error), end;
 
     if (code != 0)
         return code;
-    tl__page_init(&page, to_out, &out);
+    tl__rendering_init(&page, to_out, &out);
     code = tl__dump_entry_file(&page, d->recording, index, d->filter.layout, error);
-    end = tl__page_end(&page);
-    tl__page_fini(&page);
+    end = tl__rendering_end(&page);
+    tl__rendering_fini(&page);
     if (code == 0 && end == 0)
         return tl__out_commit(&out, error);
     tl__out_abort(&out);

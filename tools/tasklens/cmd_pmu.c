@@ -5,7 +5,7 @@
 
 #include <tasklens/error.h>
 
-#include "analysis/pmu_view.h"
+#include "analysis/pmu/pmu_view.h"
 #include "artifact/dfx_meta.h"
 #include "cmd.h"
 #include "find.h"
@@ -146,20 +146,20 @@ static int unknown_column(const struct tl_pmu_view *view, const char *name)
 
 static int show_text(const struct tl_pmu_view *view, bool all, int column)
 {
-    struct tl_page page;
+    struct tl_rendering out;
     int code = 0, end;
 
-    tl__page_init(&page, tl__cmd_text, stdout);
+    tl__rendering_init(&out, tl__cmd_text, stdout);
     if (column >= 0)
-        code = tl__pmu_column_text(&page, view, (unsigned)column);
+        code = tl__pmu_column_text(&out, view, (unsigned)column);
     else if (!all)
-        code = tl__pmu_text(&page, view);
+        code = tl__pmu_text(&out, view);
     for (unsigned c = 0; all && c < view->n_columns && code == 0; c++) {
-        tl__put(&page, "\n", c > 0);
-        code = tl__pmu_column_text(&page, view, c);
+        tl__put(&out, "\n", c > 0);
+        code = tl__pmu_column_text(&out, view, c);
     }
-    end = tl__page_end(&page);
-    tl__page_fini(&page);
+    end = tl__rendering_end(&out);
+    tl__rendering_fini(&out);
     return code != 0 ? code : end;
 }
 

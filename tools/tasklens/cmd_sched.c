@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "analysis/sched.h"
+#include "analysis/sched/sched.h"
 #include "cmd.h"
 #include "opts.h"
 #include "swim_open.h"
@@ -20,7 +20,7 @@ static int json_to_stdout(void *ctx, const void *bytes, size_t n)
 
 static int show(const struct tl_sched *sched, const char *dir, bool as_json)
 {
-    struct tl_page page;
+    struct tl_rendering out;
     struct tl_json json;
     int code = 0, end;
 
@@ -29,10 +29,10 @@ static int show(const struct tl_sched *sched, const char *dir, bool as_json)
         tl__sched_json(&json, sched, dir);
         end = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, tl__cmd_text, stdout);
-        code = tl__sched_text(&page, sched, dir);
-        end = tl__page_end(&page);
-        tl__page_fini(&page);
+        tl__rendering_init(&out, tl__cmd_text, stdout);
+        code = tl__sched_text(&out, sched, dir);
+        end = tl__rendering_end(&out);
+        tl__rendering_fini(&out);
     }
     code = code != 0 ? code : end;
     if (code < 0 && code != TL_EIO)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/scope_view.h"
+#include "analysis/scope/scope_view.h"
 #include "artifact/dfx_meta.h"
 #include "cmd.h"
 #include "find.h"
@@ -75,7 +75,7 @@ static int to_stdout(void *ctx, const void *bytes, size_t n)
 
 static int show(const struct scope *s, const struct tl_scope_view *view)
 {
-    struct tl_page page;
+    struct tl_rendering page;
     struct tl_json json;
     int code, end;
 
@@ -84,10 +84,10 @@ static int show(const struct scope *s, const struct tl_scope_view *view)
         tl__scope_json(&json, view);
         code = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, tl__cmd_text, stdout);
+        tl__rendering_init(&page, tl__cmd_text, stdout);
         code = tl__scope_text(&page, view);
-        end = tl__page_end(&page);
-        tl__page_fini(&page);
+        end = tl__rendering_end(&page);
+        tl__rendering_fini(&page);
         code = code != 0 ? code : end;
     }
     end = tl__cmd_finish(COMMAND);
@@ -104,15 +104,15 @@ static int write_page(const struct scope *s, const struct tl_scope_view *view)
                                           .name = TL_SCOPE_PAGE_NAME,
                                           .way_out = "-o FILE writes it elsewhere"};
     struct tl_output output;
-    struct tl_page page;
+    struct tl_rendering page;
     int code = tl__output_open(&output, &place), end;
 
     if (code != 0)
         return code;
-    tl__page_init(&page, tl__output_bytes, &output);
+    tl__rendering_init(&page, tl__output_bytes, &output);
     code = tl__scope_html(&page, view);
-    end = tl__page_end(&page);
-    tl__page_fini(&page);
+    end = tl__rendering_end(&page);
+    tl__rendering_fini(&page);
     code = tl__output_end(&output, code != 0 ? code : end, &place);
     if (code != 0 || output.to_stdout)
         return code;

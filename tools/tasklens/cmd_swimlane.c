@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analysis/swim_summary.h"
+#include "analysis/swimlane/swim_summary.h"
 #include "cmd.h"
 #include "find.h"
 #include "opts.h"
@@ -216,7 +216,7 @@ static int report(const struct swimlane *s)
                                             .names_note = s->names_note[0] != 0 ? s->names_note : NULL,
                                             .part = s->part.words[0] != 0 ? s->part.words : NULL,
                                             .overhead = s->overhead};
-    struct tl_page page;
+    struct tl_rendering page;
     struct tl_json json;
     int code = 0, end;
 
@@ -225,10 +225,10 @@ static int report(const struct swimlane *s)
         tl__swim_summary_json(&json, &summary);
         end = tl__json_finish(&json);
     } else {
-        tl__page_init(&page, tl__cmd_text, stdout);
+        tl__rendering_init(&page, tl__cmd_text, stdout);
         code = tl__swim_summary_text(&page, &summary);
-        end = tl__page_end(&page);
-        tl__page_fini(&page);
+        end = tl__rendering_end(&page);
+        tl__rendering_fini(&page);
     }
     code = code != 0 ? code : end;
     end = tl__cmd_finish(NAME);

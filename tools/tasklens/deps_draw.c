@@ -10,7 +10,7 @@
 
 #include <tasklens/error.h>
 
-#include "analysis/dump_pick.h"
+#include "analysis/dump/dump_pick.h"
 #include "cmd.h"
 #include "graphviz.h"
 #include "output.h"
@@ -34,12 +34,12 @@ static bool is_large(const struct tl_deps_part *part)
 static int run_engine(const struct tl_deps_draw *d, const struct tl_deps_part *part, enum tl_deps_engine engine,
                       unsigned limit_s, struct tl_deps_layout *ret_layout, struct tl_error *reterr)
 {
-    struct tl_page input;
+    struct tl_rendering input;
     char *plain = NULL;
     size_t bytes = 0;
     int code;
 
-    tl__page_init(&input, NULL, NULL);
+    tl__rendering_init(&input, NULL, NULL);
     code = tl__deps_layout_input(&input, d->subject, part, engine);
     if (code == 0)
         code = tl__graphviz_layout(&(struct tl_graphviz){.command = d->command,
@@ -53,7 +53,7 @@ static int run_engine(const struct tl_deps_draw *d, const struct tl_deps_part *p
     if (code == 0 && engine == TL_DEPS_SFDP)
         tl__deps_layout_spread(ret_layout, part);
     free(plain);
-    tl__page_fini(&input);
+    tl__rendering_fini(&input);
     return code;
 }
 
@@ -121,15 +121,15 @@ static int write_page(const struct tl_deps_draw *d, const struct tl_deps_part *p
                       const struct tl_deps_layout *layout, enum tl_deps_engine engine,
                       const struct tl_output_place *place, struct tl_output *output)
 {
-    struct tl_page page;
+    struct tl_rendering page;
     int code = tl__output_open(output, place), end;
 
     if (code != 0)
         return code;
-    tl__page_init(&page, tl__output_bytes, output);
+    tl__rendering_init(&page, tl__output_bytes, output);
     code = tl__deps_html(&page, d->subject, part, layout, engine);
-    end = tl__page_end(&page);
-    tl__page_fini(&page);
+    end = tl__rendering_end(&page);
+    tl__rendering_fini(&page);
     return tl__output_end(output, code != 0 ? code : end, place);
 }
 
@@ -194,7 +194,7 @@ int tl__deps_draw_dot(const struct tl_deps_draw *d)
         .command = d->command, .given = d->output != NULL ? d->output : "-", .dir = d->subject->dir};
     struct tl_deps_part part;
     struct tl_output output;
-    struct tl_page page;
+    struct tl_rendering page;
     int code = tl__deps_part(d->subject, d->of, &part), end;
 
     if (code == 0) {
@@ -203,10 +203,10 @@ int tl__deps_draw_dot(const struct tl_deps_draw *d)
             tl__deps_part_fini(&part);
             return code;
         }
-        tl__page_init(&page, tl__output_bytes, &output);
+        tl__rendering_init(&page, tl__output_bytes, &output);
         code = tl__deps_dot(&page, d->subject, &part);
-        end = tl__page_end(&page);
-        tl__page_fini(&page);
+        end = tl__rendering_end(&page);
+        tl__rendering_fini(&page);
         code = tl__output_end(&output, code != 0 ? code : end, &place);
     } else {
         code = out_of_memory(d);

@@ -3,7 +3,7 @@
 #ifndef TL_TOOLS_DEPS_DRAW_H
 #define TL_TOOLS_DEPS_DRAW_H
 
-#include "analysis/deps_picture.h"
+#include "analysis/deps/deps_picture.h"
 
 struct tl_deps_draw {
     const char *command;

@@ -15,7 +15,7 @@ struct tl_gzip;
 
 struct tl_output {
     struct tl_gzip *gzip; /* of a JSON file that is named *.json.gz; NULL: as it is */
-    struct tl_out out; /* JSON goes through out.json; also to the standard output */
+    struct tl_out out;    /* JSON goes through out.json; also to the standard output */
     bool to_stdout;
     const char *command;
     int error; /* of the standard output */
@@ -33,7 +33,7 @@ struct tl_output_place {
 
 /* 0, or an exit code after a message; then there is nothing to end. */
 int tl__output_open(struct tl_output *output, const struct tl_output_place *place);
-/* A sink for pages (analysis/page.h) and JSON; `ctx` is the struct tl_output. */
+/* A sink for pages (analysis/text/rendering.h) and JSON; `ctx` is the struct tl_output. */
 int tl__output_bytes(void *ctx, const char *bytes, size_t count);
 /* Ends it, after the code (0 or TL_E...) with which the rendering ended: whole, or not at all. An exit code, after a
  * message if it is not 0. */

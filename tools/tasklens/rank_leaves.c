@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/table.h"
+#include "analysis/text/table.h"
 #include "artifact/dfx_meta.h"
 #include "artifact/journal.h"
 #include "base/collectors.h"
@@ -282,10 +282,10 @@ void tl__rank_leaves_table(FILE *out, const struct tl_rank_leaves *l)
     static const struct tl_column columns[] = {
         {"rank", true, false}, {"dispatch", true, false},  {"program", false, false}, {"tasks", true, false},
         {"wall", true, false}, {"recorded", false, false}, {"status", false, false}};
-    struct tl_page page;
+    struct tl_rendering page;
 
-    tl__page_init(&page, tl__cmd_text, out);
+    tl__rendering_init(&page, tl__cmd_text, out);
     (void)tl__table_put(&page, columns, sizeof(columns) / sizeof(columns[0]), l->count, put_row, (void *)(uintptr_t)l);
-    (void)tl__page_end(&page);
-    tl__page_fini(&page);
+    (void)tl__rendering_end(&page);
+    tl__rendering_fini(&page);
 }

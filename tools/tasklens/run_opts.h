@@ -31,7 +31,7 @@ struct tl_run_options {
     struct tl_worker_opts worker;
     struct tl_run_config config;
     uint64_t throttle_writer_bytes_s; /* --throttle-writer; 0: not given */
-    bool recording; /* a diagnostic is on */
+    bool recording;                   /* a diagnostic is on */
 };
 
 /* Reads argv. TL_OPTS_GO_ON, or the exit code to end with. Strings are argv's. */

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "analysis/swim_join.h"
+#include "analysis/swimlane/swim_join.h"
 #include "find.h"
 
 struct tl_swim_opened {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/swim_kernels.h"
+#include "analysis/swimlane/swim_kernels.h"
 #include "base/task_id.h"
 #include "cmd.h"
 

@@ -3,7 +3,7 @@
 #ifndef TL_TOOLS_SWIM_PART_H
 #define TL_TOOLS_SWIM_PART_H
 
-#include "analysis/swim_trace.h"
+#include "analysis/swimlane/swim_trace.h"
 
 struct tl_swim_part {
     const char *from, *to; /* "1.5ms", "200us", "12" (us), or a task: NULL: not given */

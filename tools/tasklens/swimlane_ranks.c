@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/json_head.h"
-#include "analysis/rank_axis.h"
-#include "analysis/swim_trace.h"
-#include "analysis/table.h"
+#include "analysis/text/json_head.h"
+#include "analysis/swimlane/rank_axis.h"
+#include "analysis/swimlane/swim_trace.h"
+#include "analysis/text/table.h"
 #include "artifact/journal.h"
 #include "cmd.h"
 #include "output.h"
@@ -358,7 +358,7 @@ static bool one_group(const struct tl_rank_leaf *a, const struct tl_rank_leaf *b
 }
 
 /* Dispatches that belong together, by dispatch_identity.json, where not all of them are here. */
-static void put_groups(struct tl_page *page, const struct merge *m)
+static void put_groups(struct tl_rendering *page, const struct merge *m)
 {
     const struct tl_rank_leaves *l = m->leaves;
 
@@ -411,7 +411,7 @@ static void order_to_page(void *ctx, const char *text)
     tl__put_format(ctx, "order     %s\n", text);
 }
 
-static void put_summary(struct tl_page *page, const struct merge *m)
+static void put_summary(struct tl_rendering *page, const struct merge *m)
 {
     static const struct tl_column columns[] = {
         {"rank", true, false},   {"dispatch", true, false}, {"program", false, false}, {"tasks", true, false},
@@ -454,7 +454,7 @@ static int json_to_stdout(void *ctx, const void *bytes, size_t n)
 
 static int report(const struct merge *m)
 {
-    struct tl_page page;
+    struct tl_rendering page;
     struct tl_json json;
 
     if (m->opts->json) {
@@ -469,10 +469,10 @@ static int report(const struct merge *m)
         tl__json_newline(&json);
         (void)tl__json_finish(&json);
     } else {
-        tl__page_init(&page, tl__cmd_text, stdout);
+        tl__rendering_init(&page, tl__cmd_text, stdout);
         put_summary(&page, m);
-        (void)tl__page_end(&page);
-        tl__page_fini(&page);
+        (void)tl__rendering_end(&page);
+        tl__rendering_fini(&page);
     }
     return tl__cmd_finish(m->command);
 }
