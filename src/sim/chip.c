@@ -122,6 +122,26 @@ static int make_bells(struct tl_chip *c, struct tl_error *reterr)
     return 0;
 }
 
+/*
+ * Ends the runner. Any thread may be in tl__chip_kill at that moment, and holds the runner; and the next chip has no
+ * process number before it is started. So K1: `killable` is 0 from before the runner ends to after the next one has
+ * started, and K2: a killer counts itself before it looks at `killable`. The full fences on both sides order store and
+ * look: either the killer sees 0 and leaves the runner alone, or its count is seen here and waited for. That ends,
+ * because a killer waits only for the chip's monitor, which waits for nobody. A killer that dies in between cannot be:
+ * it is a thread of this process.
+ */
+static void stop_runner(struct tl_chip *c)
+{
+    uint32_t killers;
+
+    tl_store_rel(&c->killable, 0u);                   /* K1 */
+    tl_fence_full();                                  /* K1: before the look at `killers`; pairs with K2 */
+    while ((killers = tl_load_acq(&c->killers)) != 0) /* K2: their use of the runner is over */
+        (void)tl__park(&c->killers, killers, TL_FOREVER);
+    c->ops->stop(c);
+    assert(c->runner == NULL); /* MI6: nothing runs over the memory */
+}
+
 /* Starts the chip and waits for READY. */
 static int start(struct tl_chip *c, struct tl_error *reterr)
 {
@@ -133,14 +153,14 @@ static int start(struct tl_chip *c, struct tl_error *reterr)
     assert((rc == 0) == (c->runner != NULL)); /* MI6 */
     if (rc != 0)
         return rc;
+    tl_store_rel(&c->killable, 1u); /* K1: publishes the started runner */
     if (await(c, &c->ready, count, NULL, TL_FOREVER) != TL_CHIP_DONE)
         rc = tl__fail(reterr, TL_EDEVICE, "the chip did not start: it %s", c->death);
     else if (c->ready_code != 0)
         rc = tl__fail(reterr, c->ready_code, "the chip did not start: %s", c->text);
     if (rc != 0) {
-        c->ops->stop(c);
-        assert(c->runner == NULL);  /* MI6 */
-        tl_store_rlx(&c->dead, 1u); /* relaxed: no other thread knows this chip yet */
+        stop_runner(c);
+        tl_store_rlx(&c->dead, 1u); /* relaxed: no other thread uses it before the caller returns */
     }
     return rc;
 }
@@ -210,8 +230,7 @@ void tl__chip_close(struct tl_chip *c, bool abandon)
         c->outgoing->kind = TL_MAIL_CLOSE;
         (void)c->ops->send(c, c->outgoing);
     }
-    c->ops->stop(c);
-    assert(c->runner == NULL); /* MI6: nothing runs over the memory that goes now */
+    stop_runner(c);
     free_chip(c);
 }
 
@@ -347,7 +366,15 @@ enum tl_chip_event tl__chip_wait(struct tl_chip *c, uint64_t deadline_ns, int *r
 
 int tl__chip_kill(struct tl_chip *c)
 {
-    return tl__chip_alive(c) ? c->ops->kill(c) : 0;
+    int rc = 0;
+
+    (void)tl_add_acq_rel(&c->killers, 1u);                   /* K2 */
+    tl_fence_full();                                         /* K2: before the look at `killable`; pairs with K1 */
+    if (tl_load_acq(&c->killable) != 0 && tl__chip_alive(c)) /* K1: the runner is visible */
+        rc = c->ops->kill(c);
+    if (tl_sub_acq_rel(&c->killers, 1u) == 1u) /* K2: ours is the last use of the runner */
+        tl__wake(&c->killers, UINT32_MAX);
+    return rc;
 }
 
 bool tl__chip_alive(const struct tl_chip *c)
@@ -365,8 +392,7 @@ int tl__chip_restart(struct tl_chip *c, struct tl_error *reterr)
 {
     if (tl__chip_alive(c))
         return 0;
-    c->ops->stop(c);
-    assert(c->runner == NULL); /* MI6 */
+    stop_runner(c);
     c->programs = 0;
     c->loads_asked = 0;
     /* Relaxed: the old chip's deliverer is joined and the new one's is not started. */

@@ -8,7 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -415,6 +418,63 @@ static void a_stuck_chip_is_told_from_a_slow_one(void **state)
     tl__chip_close(b.chip, false);
 }
 
+struct killer {
+    struct tl_chip *chip;
+    atomic_uint stop;
+    unsigned kills;
+};
+
+static void *kill_again_and_again(void *arg)
+{
+    struct killer *k = arg;
+
+    while (atomic_load(&k->stop) == 0) {
+        if (tl__chip_kill(k->chip) == 0)
+            k->kills++;
+        (void)sched_yield();
+    }
+    return NULL;
+}
+
+/* Kills come at every moment of a restart: none is sent to a process that is not the chip's (number 0 is this test's own
+ * group), none waits for the death of the next chip, and none uses a runner that has been freed. */
+static void a_chip_is_killed_while_it_is_started_again(void **state)
+{
+    struct killer k[2] = {{0}};
+    pthread_t threads[2];
+    struct tl_error err;
+    struct bench b;
+
+    (void)state;
+    open_bench(&b, TL_CHIP_PROCESS, TL_TRANSPORT_COPY);
+    for (unsigned i = 0; i < 2; i++) {
+        k[i].chip = b.chip;
+        assert_int_equal(pthread_create(&threads[i], NULL, kill_again_and_again, &k[i]), 0);
+    }
+    for (unsigned restarts = 0; restarts < 40;) {
+        int rc;
+
+        if (tl__chip_alive(b.chip)) { /* not for long */
+            (void)sched_yield();
+            continue;
+        }
+        rc = tl__chip_restart(b.chip, &err);
+        assert_true(rc == 0 || rc == TL_EDEVICE); /* killed before it was ready */
+        restarts++;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        atomic_store(&k[i].stop, 1);
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(k[i].kills > 0);
+    }
+    assert_int_equal(tl__chip_kill(b.chip), 0);
+    assert_int_equal(tl__chip_restart(b.chip, &err), 0);
+    assert_int_equal(tl__chip_load(b.chip, program_path, NULL, &b.handle, &err), 0);
+    order(&b, SUCCEED, 2);
+    expect_answer(&b, 9);
+    tl__chip_close(b.chip, false);
+}
+
 static void closing_ends_a_chip_that_runs(void **state)
 {
     struct bench b;
@@ -636,6 +696,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_wait_ends_at_its_deadline),
         cmocka_unit_test(a_crash_is_reported_and_a_new_chip_takes_over),
         cmocka_unit_test(a_stuck_chip_is_told_from_a_slow_one),
+        cmocka_unit_test(a_chip_is_killed_while_it_is_started_again),
         cmocka_unit_test(closing_ends_a_chip_that_runs),
         cmocka_unit_test(a_close_waits_for_the_chip_and_not_for_its_children),
         cmocka_unit_test(a_dead_chip_is_seen_beside_its_children),
