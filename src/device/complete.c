@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Taking finished parts from cores, completing tasks, releasing what they held. Runs under the scheduler's lock. */
 #include "device/guard.h"
+#include "device/probes.h"
 
 #include "wire/dump_record.h"
 
@@ -19,14 +20,6 @@ static void release_retained(const struct tl_device *d, const struct tl_slot *sl
         if (dep->flags & TL_EDGE_RETAIN)
             tl__hold_drop(dep->pred);
     }
-}
-
-/* Parts that the task has by what was submitted. */
-static uint64_t parts_of(const struct tl_slot *slot)
-{
-    const struct tl_task_payload *p = slot->payload;
-
-    return (uint64_t)((p->func[0] >= 0) + (p->func[1] >= 0) + (p->func[2] >= 0)) * p->block_num;
 }
 
 void tl__retire(struct tl_sched *s, struct tl_slot *slot)
@@ -50,12 +43,8 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
     }
     if (phases)
         tl__phase_note(s, TL_WIRE_PHASE_RESOLVE, start, made_ready);
-    if (tl__records(&s->rec, TL_STREAM_PARTS))
-        s->rec.expected[TL_STREAM_PARTS] += parts_of(slot);
-    if (tl__records(&s->rec, TL_STREAM_PMU))
-        s->rec.expected[TL_STREAM_PMU] += parts_of(slot);
-    if (tl__probe_on(s))
-        s->rec.expected[TL_STREAM_DUMP] += tl__probe_expected(&s->probe, slot);
+    if (tl__sched_records(s))
+        tl__probes_expected(s, slot);
     release_retained(s->device, slot);
     tl_store_rlx(&s->last_task, slot->payload->id + 1); /* relaxed: a figure; the slot is another's once it is let go */
     tl__hold_drop(slot);
@@ -67,7 +56,7 @@ static bool finish(struct tl_sched *s, struct tl_slot *slot)
 {
     if (s->device->guard.align != 0)
         tl__guard_check(s->device, slot);
-    if (tl__probe_on(s) && tl__probe_task(s, slot, TL_WIRE_AFTER_COMPLETION) == TL_EAGAIN)
+    if (tl__sched_records(s) && !tl__probes_outputs(s, slot))
         return false;
     tl__retire(s, slot);
     return true;
@@ -101,7 +90,7 @@ static bool complete_kind(struct tl_sched *s, unsigned kind)
             s->taken_fin[kind] &= s->taken_fin[kind] - 1;
             continue;
         }
-        if (TASKLENS_DFX && !(tl__phases_room(s) && tl__part_record(s, core)))
+        if (tl__sched_records(s) && !(tl__phases_room(s) && tl__probes_part(s, core)))
             return progress;
         progress = true;
         s->phases.tasks++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cores: taking a token, running its kernel, posting FIN. */
-#include "device/internal.h"
+#include "device/probes.h"
 
 #include <string.h>
 
@@ -18,8 +18,7 @@ void tl__core_send(struct tl_core_role *core, struct tl_slot *slot, uint32_t blo
     token->block = block;
     token->recorded = 0;
     token->finish = 0;
-    token->dispatch =
-        TASKLENS_DFX && d->timed && d->launch->levels[TL_COLLECT_SWIMLANE] >= 2 ? tl__stamp(d, &s->stamp, 0) : 0;
+    token->dispatch = TASKLENS_DFX && d->probes.stamped ? tl__stamp(d, &s->stamp, 0) : 0;
     core->sent++;
     /* D5: the token before the count; whoever raises it from 0 must set the bit, else the running thread will. */
     if (tl_add_acq_rel(&core->tokens, 1u) == 0)
@@ -65,17 +64,14 @@ static void call_timed(struct tl_core_role *core, struct tl_token *token, const 
                        struct tl_kernel_args *args)
 {
     const struct tl_device *d = core->sched->device;
-    const bool counts = d->pmu.set != NULL;
 
-    if (counts)
-        tl__pmu_before(d, token, args);
+    tl__probes_before(d, token, args);
     /* Relaxed: read when nothing has moved for long. The stamp is the last thing before the kernel. */
     tl_store_rlx(&core->since, token->start = tl__clock_cycles(&d->clock));
     kernel->fn(args);
     token->end = tl__clock_cycles(&d->clock);
     tl_store_rlx(&core->since, 0);
-    if (counts)
-        tl__pmu_after(d, token);
+    tl__probes_after(d, token);
 }
 
 static void call_kernel(struct tl_core_role *core, struct tl_token *token)
@@ -138,7 +134,7 @@ static void run_token(struct tl_core_role *core)
     struct tl_token *token = &core->token[core->run_count & 1];
 
     if (TASKLENS_DFX && s->device->timed)
-        token->taken = s->device->launch->levels[TL_COLLECT_SWIMLANE] >= 2 ? tl__clock_cycles(&s->device->clock) : 0;
+        token->taken = s->device->probes.stamped ? tl__clock_cycles(&s->device->clock) : 0;
     if (!tl__fault("core_no_fin")) {
         tl_store_rlx(&core->running, 1u); /* relaxed: for the watch's lines */
         call_kernel(core, token);

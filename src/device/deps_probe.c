@@ -4,7 +4,7 @@
  * (wire/deps_record.h). Orchestrator's thread, between the plan and the task's start. The plan's arrays stay valid
  * meanwhile: nothing that runs while a lane waits plans anything.
  */
-#include "device/deps_probe.h"
+#include "device/probes.h"
 
 #include "graph/region.h"
 #include "wire/deps_record.h"
@@ -125,7 +125,7 @@ static void expect(struct tl_orch *o, const struct submit *s)
         1 + s->n_args + tl__deps_more_ids(s->n_deps) + tl__deps_more_edges(s->plan->n_edges);
 }
 
-void tl__deps_record(struct tl_orch *o, const struct tl_plan *plan)
+static void record_submit(struct tl_orch *o, const struct tl_plan *plan)
 {
     const struct tl_task_args *args = plan->args;
     const struct submit s = {.plan = plan, .deps = args->deps, .n_deps = args->n_deps, .n_args = args->n_tensors};
@@ -137,8 +137,8 @@ void tl__deps_record(struct tl_orch *o, const struct tl_plan *plan)
     record_rest(o, &s);
 }
 
-void tl__deps_record_alloc(struct tl_orch *o, const struct tl_plan *plan, struct tl_tensor *const *tensors,
-                           uint32_t count)
+static void record_alloc(struct tl_orch *o, const struct tl_plan *plan, struct tl_tensor *const *tensors,
+                         uint32_t count)
 {
     const struct submit s = {.plan = plan, .n_args = count};
 
@@ -147,3 +147,14 @@ void tl__deps_record_alloc(struct tl_orch *o, const struct tl_plan *plan, struct
     for (uint32_t i = 0; i < count; i++)
         record_arg(o, &s, i, TL_OUT, tensors[i]);
 }
+
+static void deps_submit(struct tl_orch *o, const struct tl_plan *plan, struct tl_tensor *const *allocated,
+                        uint32_t count)
+{
+    if (plan->args != NULL)
+        record_submit(o, plan);
+    else
+        record_alloc(o, plan, allocated, count);
+}
+
+const struct tl_probe_ops tl__deps_probe = {.submit = deps_submit};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Choosing a ready task and giving its parts to cores. Runs under the scheduler's lock. */
-#include "device/internal.h"
-
-#include "wire/dump_record.h"
+#include "device/probes.h"
 
 void tl__make_ready(struct tl_device *d, struct tl_sched *s, struct tl_slot *slot)
 {
@@ -136,7 +134,7 @@ static bool capture_inputs(struct tl_sched *s, struct tl_slot *slot)
     if (slot->captured)
         return true;
     slot->captured = true;
-    if (!tl__probe_on(s) || tl__probe_task(s, slot, TL_WIRE_BEFORE_DISPATCH) != TL_EAGAIN)
+    if (!tl__sched_records(s) || tl__probes_inputs(s, slot))
         return true;
     s->held[slot->shape] = slot;
     return false;

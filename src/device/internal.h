@@ -237,6 +237,13 @@ struct tl_image {
     uint64_t submitted, retired_early;
 };
 
+/* Bit: stream that is on in this run and has the operation; probes.h. */
+struct tl_probe_sets {
+    uint32_t inputs, outputs, before, after, part, expected, hung, submit, submitted, scope, end;
+    bool counted; /* kernels count */
+    bool stamped; /* dispatch and finish of a part are stamped too */
+};
+
 struct tl_device {
     struct tl_device_opts opts;
     struct tl_thread **threads;
@@ -270,8 +277,9 @@ struct tl_device {
     struct tl_orch_record orch_record;
     struct tl_clock clock; /* of records; ready in a run that is timed */
     bool timed;            /* cores stamp their parts */
+    struct tl_probe_sets probes;
     struct tl_pmu_plan pmu;
-    bool barrier; /* a full barrier before FIN: dump is on */
+    bool barrier; /* a full barrier before FIN: a probe reads what a kernel stored */
     struct tl_guard guard;
     /* Written at each submit, so apart from what every step reads. */
     _Alignas(64) tl_au64 submitted; /* writer: orchestrator */
@@ -363,21 +371,6 @@ void tl__orch_commit(struct tl_orch *o, unsigned stream);
  * thread of the run. */
 bool tl__orch_step(struct tl_device *d);
 
-/* --- probe_scope.c: scope statistics ------------------------------------------------------------------------------ */
-
-static inline bool tl__scopes_recorded(const struct tl_orch *o)
-{
-    return tl__records(&o->device->orch_record.rec, TL_STREAM_SCOPE);
-}
-
-/* Where a scope (NULL: the orchestration as a whole) begins or ends (enum tl_wire_boundary), as things are now. Only
- * where they are recorded, as the next two. Orchestrator's thread. */
-void tl__scope_record(struct tl_orch *o, const struct tl_scope_info *scope, unsigned phase);
-/* The orchestration has failed: the end, here, of each scope that is open, and of the whole. */
-void tl__scope_record_stop(struct tl_orch *o);
-/* It has ended well: what must have been recorded, by the graph's own count of scopes. */
-void tl__scope_expect(struct tl_orch *o);
-
 /* --- image.c: the last build, for a run of the same definition ------------------------------------------------- */
 
 /* Whether the launch is of what the kept image was built from. */
@@ -433,10 +426,7 @@ void tl__probe_foresee(const struct tl_device *d, struct tl_foreseen *ret_forese
 
 /* --- timing.c: the chip swimlane ------------------------------------------------------------------------------- */
 
-/* The streams that have one record for each part of a task. */
-#define TL_PART_STREAMS (1u << TL_STREAM_PARTS | 1u << TL_STREAM_PMU)
-
-/* Whether cores are timed in this run, and both clocks; at the run's beginning and end. */
+/* Both clocks, in a run that is timed, at its beginning and end. */
 void tl__timing_begin(struct tl_device *d);
 void tl__timing_end(struct tl_device *d);
 /* Device cycles now, as a role stamps them: not before its last stamp, nor before `cause`, what it follows from. A role
@@ -447,10 +437,6 @@ static inline uint64_t tl__stamp(const struct tl_device *d, uint64_t *last, uint
 
     return *last = now > floor ? now : floor;
 }
-/* Records the part that `core` finished next. False: a lane is parked, and the part stays with the core. */
-bool tl__part_record(struct tl_sched *s, struct tl_core_role *core);
-/* After a hang: records the parts that cores are still inside of, without an end. 0 done, TL_EAGAIN parked. */
-int tl__parts_unfinished(struct tl_sched *s);
 /* Does a step; with phases on it is one, if it moved anything. `follows`: the scheduler's last stamp was taken just
  * now, at the end of the phase before it. */
 bool tl__phase_step(struct tl_sched *s, enum tl_wire_phase_kind kind, bool follows, bool (*step)(struct tl_sched *s));
@@ -462,18 +448,6 @@ static inline bool tl__phases_room(const struct tl_sched *s)
 }
 /* Hands the noted phases to their lane. False: it is parked, and the scheduler must not go on. */
 bool tl__phases_flush(struct tl_sched *s);
-/* The submission that has just ended; swimlane level 4. */
-void tl__submit_record(struct tl_orch *o, uint64_t task_id, uint64_t start);
-
-/* --- pmu.c: what cores count ------------------------------------------------------------------------------------ */
-
-/* What is counted in this run. At its beginning. */
-void tl__pmu_begin(struct tl_device *d);
-/* Around the kernel's call, on the thread that runs the core; with the PMU on. */
-void tl__pmu_before(const struct tl_device *d, struct tl_token *token, struct tl_kernel_args *args);
-void tl__pmu_after(const struct tl_device *d, struct tl_token *token);
-/* The record of a finished part. 0, TL_EAGAIN (parked), TL_ELOST. Under the scheduler's lock. */
-int tl__pmu_record(struct tl_sched *s, const struct tl_core_role *core, const struct tl_token *token);
 
 /* Any core of its type may run a task of one kernel; a mix has a kernel a core. */
 static inline const struct tl_kernel *tl__kernel_of(const struct tl_core_role *core, const struct tl_slot *slot)

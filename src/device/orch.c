@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The orchestrator's calls: submission with back-pressure, scopes, tags. One thread, the orchestration's. */
-#include "device/deps_probe.h"
 #include "device/fault.h"
 #include "device/guard.h"
+#include "device/probes.h"
 
 #include <stdio.h>
 
@@ -19,8 +19,8 @@ static void orch_fail(struct tl_orch *o, int code, const char *text)
         return;
     o->error = code;
     tl__device_fail(o->device, code, text);
-    if (tl__scopes_recorded(o))
-        tl__scope_record_stop(o);
+    if (tl__orch_records(o))
+        tl__probes_end(o, true);
 }
 
 /* --- kernels --------------------------------------------------------------------------------------------------- */
@@ -223,13 +223,13 @@ static uint64_t submit_start(const struct tl_orch *o)
 {
     const struct tl_device *d = o->device;
 
-    return tl__records(&d->orch_record.rec, TL_STREAM_SUBMITS) ? tl__clock_cycles(&d->clock) : 0;
+    return tl__orch_records(o) && d->probes.submitted != 0 ? tl__clock_cycles(&d->clock) : 0;
 }
 
 static void submit_end(struct tl_orch *o, tl_task_id id, uint64_t start)
 {
-    if (tl__records(&o->device->orch_record.rec, TL_STREAM_SUBMITS))
-        tl__submit_record(o, id, start);
+    if (tl__orch_records(o))
+        tl__probes_submitted(o, id, start);
 }
 
 /* Of a run that has failed: nothing more is taken. An orchestration that does not see it may submit for ever. */
@@ -270,8 +270,8 @@ static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const s
         return TL_NO_TASK;
     count_submitted(o);
     tl__guard_plan(o->device, &plan, NULL, 0);
-    if (tl__deps_on(o))
-        tl__deps_record(o, &plan);
+    if (tl__orch_records(o))
+        tl__probes_submit(o, &plan, NULL, 0);
     ready = tl__link(o, fill_slot(o, &plan, refs), &plan);
     if (ready && !o->policy->build_first) /* else whoever finishes what it waits for is awake */
         tl__device_notify(o->device);
@@ -308,8 +308,8 @@ TL_API tl_task_id tl_alloc_tensors(struct tl_orch *o, struct tl_tensor *const *t
     count_submitted(o);
     o->retired_early++;
     tl__guard_plan(o->device, &plan, tensors, count);
-    if (tl__deps_on(o))
-        tl__deps_record_alloc(o, &plan, tensors, count);
+    if (tl__orch_records(o))
+        tl__probes_submit(o, &plan, tensors, count);
     slot = fill_slot(o, &plan, none);
     tl_store_rlx(&slot->fanout, TL_FANOUT_CLOSED); /* nobody has seen the slot */
     tl__hold_drop(slot);
@@ -336,8 +336,8 @@ TL_API void tl_scope_begin(struct tl_orch *o, enum tl_scope_kind kind, const cha
         return;
     if (tl__graph_scope_begin(o->graph, kind, file, line) < 0)
         orch_fail(o, TL_ENOMEM, "no memory for another scope");
-    else if (tl__scopes_recorded(o))
-        tl__scope_record(o, tl__graph_scope(o->graph), TL_WIRE_SCOPE_BEGIN);
+    else if (tl__orch_records(o))
+        tl__probes_scope(o, tl__graph_scope(o->graph), TL_WIRE_SCOPE_BEGIN);
 }
 
 TL_API void tl_scope_end(struct tl_orch *o)
@@ -347,8 +347,8 @@ TL_API void tl_scope_end(struct tl_orch *o)
 
     if (o->error != 0)
         return;
-    if (tl__scopes_recorded(o) && tl__graph_scope(o->graph) != NULL)
-        tl__scope_record(o, tl__graph_scope(o->graph), TL_WIRE_SCOPE_END);
+    if (tl__orch_records(o) && tl__graph_scope(o->graph) != NULL)
+        tl__probes_scope(o, tl__graph_scope(o->graph), TL_WIRE_SCOPE_END);
     n = tl__graph_scope_end(o->graph, &ranges);
     if (n < 0)
         orch_fail(o, n, "tl_scope_end without an open scope; each needs its tl_scope_begin");
@@ -407,9 +407,9 @@ static void read_args(struct tl_device *d, struct tl_program_args *args)
 /* What stands outside any scope is let go. */
 static void end_whole(struct tl_orch *o, const struct tl_range *ranges, int n)
 {
-    if (tl__scopes_recorded(o)) {
-        tl__scope_record(o, NULL, TL_WIRE_SCOPE_END);
-        tl__scope_expect(o);
+    if (tl__orch_records(o)) {
+        tl__probes_scope(o, NULL, TL_WIRE_SCOPE_END);
+        tl__probes_end(o, false);
     }
     release_ranges(o, ranges, n);
 }
@@ -423,8 +423,8 @@ void tl__orch_run(struct tl_orch *o)
     int n;
 
     read_args(o->device, &args);
-    if (tl__scopes_recorded(o))
-        tl__scope_record(o, NULL, TL_WIRE_SCOPE_BEGIN);
+    if (tl__orch_records(o))
+        tl__probes_scope(o, NULL, TL_WIRE_SCOPE_BEGIN);
     tl__current = &current;
     tl_store_rlx(&o->device->status->orchestration, TL_ORCHESTRATION_RUNS); /* relaxed, both: for a run that stalls */
     o->device->program->orchestrate(o, &args);

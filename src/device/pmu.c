@@ -4,7 +4,7 @@
  * machine counts around it, so that the two parts that a core may hold never mix. The scheduler turns that into the
  * columns of the event type when it takes the part back.
  */
-#include "device/internal.h"
+#include "device/probes.h"
 
 #include <string.h>
 
@@ -54,30 +54,26 @@ static void ask_machine(struct tl_pmu_plan *plan, const struct tl_counter_ops *o
     }
 }
 
-void tl__pmu_begin(struct tl_device *d)
+static void pmu_begin(struct tl_device *d)
 {
     struct tl_pmu_plan *plan = &d->pmu;
 
     memset(plan, 0, sizeof(*plan));
-    if (!TASKLENS_DFX || d->launch->dfx == 0 || d->launch->levels[TL_COLLECT_PMU] == 0)
-        return;
     plan->set = tl__pmu_set(d->opts.arch, (uint32_t)d->launch->levels[TL_COLLECT_PMU]);
     if (plan->set == NULL) /* the host has checked it */
         plan->set = tl__pmu_set(d->opts.arch, TL_PMU_DEFAULT_EVENT);
     ask_machine(plan, d->opts.counters);
 }
 
-void tl__pmu_before(const struct tl_device *d, struct tl_token *token, struct tl_kernel_args *args)
+static void pmu_before(const struct tl_device *d, struct tl_token *token, struct tl_kernel_args *args)
 {
     const struct tl_pmu_plan *plan = &d->pmu;
 
-    memset(token->counts, 0, sizeof(token->counts));
-    args->n_counts = TL_COUNT_CLASSES;
-    args->counts = token->counts;
+    (void)args;
     token->measured = plan->ops != NULL && plan->ops->read(plan->ops->ctx, token->before);
 }
 
-void tl__pmu_after(const struct tl_device *d, struct tl_token *token)
+static void pmu_after(const struct tl_device *d, struct tl_token *token)
 {
     const struct tl_pmu_plan *plan = &d->pmu;
 
@@ -118,7 +114,7 @@ static void fill_counters(const struct tl_pmu_plan *plan, const struct tl_token 
     }
 }
 
-int tl__pmu_record(struct tl_sched *s, const struct tl_core_role *core, const struct tl_token *token)
+static int pmu_record(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token)
 {
     const struct tl_pmu_plan *plan = &s->device->pmu;
     struct tl_producer *lane = &s->rec.producer[TL_STREAM_PMU];
@@ -142,3 +138,17 @@ int tl__pmu_record(struct tl_sched *s, const struct tl_core_role *core, const st
     tl__producer_commit(lane, 0);
     return 0;
 }
+
+static uint64_t pmu_expected(const struct tl_sched *s, const struct tl_slot *slot)
+{
+    (void)s;
+    return tl__parts_of(slot);
+}
+
+const struct tl_probe_ops tl__pmu_probe = {.timed = true,
+                                           .counted = true,
+                                           .begin = pmu_begin,
+                                           .before = pmu_before,
+                                           .after = pmu_after,
+                                           .part = pmu_record,
+                                           .expected = pmu_expected};

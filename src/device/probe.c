@@ -4,7 +4,7 @@
  * argument by argument; where the lane is full it stops, and tl__probe_resume goes on with the same argument.
  * Runs under the scheduler's lock. Rules: docs/formats/args_dump.md.
  */
-#include "device/internal.h"
+#include "device/probes.h"
 
 #include <string.h>
 
@@ -413,3 +413,25 @@ int tl__probe_partial(struct tl_sched *s, struct tl_slot *slot)
 {
     return begin_capture(s, slot, TL_WIRE_AFTER_COMPLETION, true);
 }
+
+static int dump_inputs(struct tl_sched *s, struct tl_slot *slot)
+{
+    return tl__probe_task(s, slot, TL_WIRE_BEFORE_DISPATCH);
+}
+
+static int dump_outputs(struct tl_sched *s, struct tl_slot *slot)
+{
+    return tl__probe_task(s, slot, TL_WIRE_AFTER_COMPLETION);
+}
+
+static uint64_t dump_expected(const struct tl_sched *s, const struct tl_slot *slot)
+{
+    return tl__probe_expected(&s->probe, slot);
+}
+
+const struct tl_probe_ops tl__dump_probe = {.barrier = true,
+                                            .begin_role = tl__probe_begin,
+                                            .inputs = dump_inputs,
+                                            .outputs = dump_outputs,
+                                            .expected = dump_expected,
+                                            .hung = tl__stall_capture};

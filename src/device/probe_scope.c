@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scope statistics' hooks: a record whenever a scope begins or ends. */
-#include "device/internal.h"
+#include "device/probes.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ static void fill(struct tl_wire_scope_record *r, const struct tl_graph *graph, c
     fill_file(r, scope != NULL ? scope->file : WHOLE);
 }
 
-void tl__scope_record(struct tl_orch *o, const struct tl_scope_info *scope, unsigned phase)
+static void scope_record(struct tl_orch *o, const struct tl_scope_info *scope, unsigned phase)
 {
     struct tl_wire_scope_record record, *place;
 
@@ -50,18 +50,25 @@ void tl__scope_record(struct tl_orch *o, const struct tl_scope_info *scope, unsi
     tl__orch_commit(o, TL_STREAM_SCOPE);
 }
 
-void tl__scope_record_stop(struct tl_orch *o)
+/* A failed orchestration's scopes, and the whole, end where it is. */
+static void record_open(struct tl_orch *o)
 {
     const struct tl_scope_info *scope;
 
     for (uint32_t depth = tl__graph_depth(o->graph); depth > 0; depth--) {
         scope = tl__graph_scope_at(o->graph, depth - 1);
-        tl__scope_record(o, scope, TL_WIRE_SCOPE_END);
+        scope_record(o, scope, TL_WIRE_SCOPE_END);
     }
-    tl__scope_record(o, NULL, TL_WIRE_SCOPE_END);
+    scope_record(o, NULL, TL_WIRE_SCOPE_END);
 }
 
-void tl__scope_expect(struct tl_orch *o)
+/* Of one that ended well: what must have been recorded, by the graph's own count of scopes. */
+static void scope_end(struct tl_orch *o, bool failed)
 {
-    o->device->orch_record.rec.expected[TL_STREAM_SCOPE] = 2 * ((uint64_t)tl__graph_scopes(o->graph) + 1);
+    if (failed)
+        record_open(o);
+    else
+        o->device->orch_record.rec.expected[TL_STREAM_SCOPE] = 2 * ((uint64_t)tl__graph_scopes(o->graph) + 1);
 }
+
+const struct tl_probe_ops tl__scope_probe = {.scope = scope_record, .end = scope_end};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One launch: reading it, setting the roles up, running them, reporting. Runs on the thread that received it. */
 #include "device/guard.h"
+#include "device/probes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -180,7 +181,7 @@ static int make_roles(struct tl_device *d)
         r = tl__recorder_begin(&d->scheds[i].rec, &d->opts.memory, d->opts.bells, d->launch,
                                tl__streams_on(d->launch->levels, TL_WRITER_SCHEDULER), i);
         if (r == 0)
-            r = tl__probe_begin(&d->scheds[i]);
+            r = tl__probes_begin_role(&d->scheds[i]);
     }
     return r == 0 ? tl__orch_record_begin(d) : r;
 }
@@ -265,9 +266,8 @@ static void reset(struct tl_device *d)
         if (dfx != NULL)
             tl__parked_reset(dfx);
     }
+    tl__probes_begin(d);
     tl__timing_begin(d);
-    tl__pmu_begin(d);
-    d->barrier = d->launch->dfx != 0 && d->launch->levels[TL_COLLECT_DUMP] != 0;
 }
 
 /* *ret_graph: an empty one, or NULL: an image is there to start from. */

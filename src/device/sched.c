@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A scheduler's step: a short list of named steps, each of which says whether it moved anything. */
-#include "device/internal.h"
+#include "device/probes.h"
 
 #include <tasklens/error.h>
 
@@ -46,10 +46,7 @@ static bool end_step(struct tl_sched *s)
 {
     if (tl_load_rlx(&s->ended) != 0) /* relaxed: written under the lock */
         return false;
-    if (tl__probe_on(s) && tl_load_rlx(&s->device->hung) != 0 && tl__stall_capture(s) == TL_EAGAIN)
-        return false;
-    if (tl__records(&s->rec, TL_STREAM_PARTS) && tl_load_rlx(&s->device->hung) != 0 &&
-        tl__parts_unfinished(s) == TL_EAGAIN)
+    if (tl__sched_records(s) && tl_load_rlx(&s->device->hung) != 0 && !tl__probes_hung(s))
         return false;
     if (tl__recorder_end(&s->rec) == TL_EAGAIN)
         return false;

@@ -5,7 +5,7 @@
  * record, of its own token, however early its FIN comes. Phases wait in the scheduler and go to their lane between
  * steps, because a step cannot stop half way for a lane that is full. Runs under the scheduler's lock.
  */
-#include "device/internal.h"
+#include "device/probes.h"
 
 #include <string.h>
 
@@ -13,11 +13,9 @@
 
 void tl__timing_begin(struct tl_device *d)
 {
-    const struct tl_launch *l = d->launch;
     struct tl_clock_pair *pair = &d->status->clock[TL_CLOCK_BEGIN];
 
     memset(d->status->clock, 0, sizeof(d->status->clock));
-    d->timed = TASKLENS_DFX && l->dfx != 0 && (l->levels[TL_COLLECT_SWIMLANE] != 0 || l->levels[TL_COLLECT_PMU] != 0);
     if (!d->timed)
         return;
     tl__clock_ready(&d->clock, d->opts.arch->clock_hz);
@@ -37,9 +35,14 @@ void tl__timing_end(struct tl_device *d)
 /* Level 1 does not look at the clock for it. */
 static uint32_t receive_cycles(const struct tl_sched *s, const struct tl_token *token)
 {
-    const uint64_t cycles = s->device->launch->levels[TL_COLLECT_SWIMLANE] >= 2 ? token->start - token->taken : 0;
+    const uint64_t cycles = s->device->probes.stamped ? token->start - token->taken : 0;
 
     return cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
+}
+
+static void parts_begin(struct tl_device *d)
+{
+    d->probes.stamped = d->launch->levels[TL_COLLECT_SWIMLANE] >= 2;
 }
 
 static int record_part(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token)
@@ -50,7 +53,7 @@ static int record_part(struct tl_sched *s, const struct tl_core_role *core, stru
     void *payload;
     int ret;
 
-    if (token->finish == 0 && s->device->launch->levels[TL_COLLECT_SWIMLANE] >= 2)
+    if (token->finish == 0 && s->device->probes.stamped)
         token->finish = tl__stamp(s->device, &s->stamp, token->end); /* once, however often the lane is asked */
     ret = tl__producer_reserve(lane, 0, &payload, &offset);
     if (ret < 0)
@@ -68,7 +71,7 @@ static int record_part(struct tl_sched *s, const struct tl_core_role *core, stru
     return 0;
 }
 
-int tl__parts_unfinished(struct tl_sched *s)
+static int parts_unfinished(struct tl_sched *s)
 {
     struct tl_producer *lane = &s->rec.producer[TL_STREAM_PARTS];
 
@@ -98,19 +101,14 @@ int tl__parts_unfinished(struct tl_sched *s)
     return 0;
 }
 
-bool tl__part_record(struct tl_sched *s, struct tl_core_role *core)
+static uint64_t parts_expected(const struct tl_sched *s, const struct tl_slot *slot)
 {
-    struct tl_token *token = &core->token[core->seen & 1];
-
-    for (uint32_t left = s->rec.on & TL_PART_STREAMS & ~token->recorded; left != 0; left &= left - 1) {
-        bool counts = (left & -left) == 1u << TL_STREAM_PMU;
-
-        if ((counts ? tl__pmu_record(s, core, token) : record_part(s, core, token)) == TL_EAGAIN)
-            return false;
-        token->recorded |= left & -left; /* also where it was lost, and counted */
-    }
-    return true;
+    (void)s;
+    return tl__parts_of(slot);
 }
+
+const struct tl_probe_ops tl__parts_probe = {
+    .timed = true, .begin = parts_begin, .part = record_part, .expected = parts_expected, .hung = parts_unfinished};
 
 /* --- phases ------------------------------------------------------------------------------------------------------ */
 
@@ -168,10 +166,13 @@ bool tl__phases_flush(struct tl_sched *s)
     return true;
 }
 
+/* The scheduler notes them itself, step by step. */
+const struct tl_probe_ops tl__phases_probe = {.timed = true};
+
 /* --- submits -------------------------------------------------------------------------------------------------------
  */
 
-void tl__submit_record(struct tl_orch *o, uint64_t task_id, uint64_t start)
+static void record_submit(struct tl_orch *o, uint64_t task_id, uint64_t start)
 {
     uint64_t end = tl__clock_cycles(&o->device->clock);
     struct tl_wire_submit *r;
@@ -184,3 +185,5 @@ void tl__submit_record(struct tl_orch *o, uint64_t task_id, uint64_t start)
         .task_id = task_id, .start = start, .end = end, .submit_idx = (uint32_t)(o->submitted - 1)};
     tl__orch_commit(o, TL_STREAM_SUBMITS);
 }
+
+const struct tl_probe_ops tl__submits_probe = {.timed = true, .submitted = record_submit};

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "artifact/pmu.h"
-#include "device/internal.h"
+#include "device/probes.h"
 #include "support/fake_run.h"
 #include "wire/pmu_record.h"
 
@@ -89,7 +89,7 @@ static void begin(const char *arch, int event, const struct tl_counter_ops *coun
     assert_int_equal(tl__recorder_begin(&sched.rec, &world.chip.mem, world.chip.bells, &launch,
                                         tl__streams_on(launch.levels, TL_WRITER_SCHEDULER), 0),
                      0);
-    tl__pmu_begin(&device);
+    tl__probes_begin(&device);
 }
 
 /* One part: 100 device cycles, in which the machine's numbers grow by `grow` and the kernel reports `bytes` of MTE2. */
@@ -100,13 +100,13 @@ static void part(uint64_t id, const uint64_t grow[GROW], uint64_t bytes)
     int r;
 
     payload.id = id;
-    tl__pmu_before(&device, &token, &args);
+    tl__probes_before(&device, &token, &args);
     for (unsigned i = 0; i < GROW && grow != NULL; i++)
         machine.now[i] += grow[i];
     if (bytes != 0)
         tl_count(&args, TL_COUNT_MTE2_BYTES, bytes);
-    tl__pmu_after(&device, &token);
-    while ((r = tl__pmu_record(&sched, &core, &token)) == TL_EAGAIN)
+    tl__probes_after(&device, &token);
+    while ((r = tl__pmu_probe.part(&sched, &core, &token)) == TL_EAGAIN)
         (void)usleep(100); /* until the host has served the lane */
     assert_int_equal(r, 0);
 }
