@@ -45,11 +45,6 @@ int64_t tl__swim_ps(const struct tl_swim_clock *clock, uint64_t cycles)
     return ps > (uint64_t)PS_MAX ? PS_MAX : (int64_t)ps;
 }
 
-double tl__swim_ns(const struct tl_swim_clock *clock, double cycles)
-{
-    return clock->freq_hz == 0 ? 0 : cycles * 1e9 / (double)clock->freq_hz;
-}
-
 /* Any device time, before the origin too. */
 static int64_t signed_ps(const struct tl_swim_clock *clock, uint64_t device_cycles)
 {

@@ -41,8 +41,6 @@ static inline uint64_t tl__swim_cycles(const struct tl_swim_clock *clock, uint64
 }
 /* Picoseconds of a count of cycles, to the nearest; at most INT64_MAX / 2 (53 days). Monotonic. */
 int64_t tl__swim_ps(const struct tl_swim_clock *clock, uint64_t cycles);
-/* Nanoseconds of a count of cycles, for sums and shares. */
-double tl__swim_ns(const struct tl_swim_clock *clock, double cycles);
 /* When a submit's field was, in picoseconds since the origin: negative before the device's first event. */
 int64_t tl__swim_orch_ps(const struct tl_swim_clock *clock, uint64_t stamp);
 

@@ -45,6 +45,9 @@ struct trace {
     uint64_t next_flow;
 };
 
+/* Lanes of a scheduler: its phases, those inside them, and more for phases that overlap. */
+enum { OUTER_LANE = 0, INNER_LANE = 1, OUTER_SPARE = 2, INNER_SPARE = 6 };
+
 /* All times of a trace are multiples of it: whole nanoseconds. */
 #define TL_TRACE_GRID_PS ((int64_t)1000)
 
@@ -53,7 +56,35 @@ struct span {
     int64_t start, end;
 };
 
-/* ---- swim_trace.c ---- */
+/* Each file calls those above it in this list only; swim_trace.c calls them all. */
+
+/* ---- swim_trace_place.c ---- */
+
+/* To the nearest multiple of TL_TRACE_GRID_PS. */
+int64_t tl__trace_on_grid(int64_t ps);
+/* Picoseconds since the first event, of cycles since the origin: on the grid. */
+int64_t tl__trace_ps(const struct trace *t, uint64_t cycles);
+/* Whether it touches the window that is drawn. */
+bool tl__trace_in_window(const struct trace *t, struct span span);
+struct span tl__trace_phase_span(const struct trace *t, const struct tl_swim_phase *phase);
+/* By the host's clock, as the submits of such a recording. */
+struct span tl__trace_upload_span(const struct trace *t, const struct tl_swim_upload *upload);
+struct span tl__trace_submit_span(const struct trace *t, const struct tl_swim_orch *submit);
+struct span tl__trace_slice_span(const struct trace *t, const struct tl_swim_slice *slice, enum view view);
+/* Whether the view has the slice: it is in the recording there, and in the part that is drawn. */
+bool tl__trace_shows(const struct trace *t, uint32_t slice, enum view view);
+/* Orders both views and gives overlapping slices lanes of their own. 0 or TL_ENOMEM. */
+int tl__trace_plan(struct trace *t);
+/* Counts the finishes of each phase, and gives each its lane. 0 or TL_ENOMEM. */
+int tl__trace_plan_phases(struct trace *t);
+uint32_t tl__trace_slice_tid(const struct trace *t, uint32_t slice, enum view view);
+uint32_t tl__trace_phase_tid(const struct trace *t, uint32_t phase);
+uint32_t tl__trace_aicpu_tid(const struct trace *t, uint32_t thread);
+/* The number that an event of this slice, or phase, has as its "id". */
+uint64_t tl__trace_slice_id(const struct trace *t, uint32_t slice, enum view view);
+uint64_t tl__trace_phase_id(const struct trace *t, uint32_t phase);
+
+/* ---- swim_trace_event.c ---- */
 
 /* One event, up to its "args": name, phase letter, process and lane. `name` may hold any text. */
 void tl__trace_begin(struct trace *t, const char *name, const char *ph, uint32_t pid, uint32_t tid);
@@ -64,34 +95,13 @@ void tl__trace_ts(struct trace *t, int64_t ps);
 void tl__trace_span(struct trace *t, struct span span);
 void tl__trace_process(struct trace *t, uint32_t pid, const char *name);
 void tl__trace_thread(struct trace *t, uint32_t pid, uint32_t tid, const char *name);
-/* Picoseconds since the first event, of cycles since the origin: on the grid. */
-int64_t tl__trace_ps(const struct trace *t, uint64_t cycles);
-/* Whether it touches the window that is drawn. */
-bool tl__trace_in_window(const struct trace *t, struct span span);
-struct span tl__trace_phase_span(const struct trace *t, const struct tl_swim_phase *phase);
-/* By the host's clock, as the submits of such a recording. */
-struct span tl__trace_upload_span(const struct trace *t, const struct tl_swim_upload *upload);
-struct span tl__trace_submit_span(const struct trace *t, const struct tl_swim_orch *submit);
-uint32_t tl__trace_aicpu_tid(const struct trace *t, uint32_t thread);
 
 /* ---- swim_trace_tasks.c ---- */
 
-/* Whether the view has the slice: it is in the recording there, and in the part that is drawn. */
-bool tl__trace_shows(const struct trace *t, uint32_t slice, enum view view);
-/* Orders both views and gives overlapping slices lanes of their own. 0 or TL_ENOMEM. */
-int tl__trace_plan(struct trace *t);
-struct span tl__trace_slice_span(const struct trace *t, const struct tl_swim_slice *slice, enum view view);
-uint32_t tl__trace_slice_tid(const struct trace *t, uint32_t slice, enum view view);
-/* The number that an event of this slice has as its "id". */
-uint64_t tl__trace_slice_id(const struct trace *t, uint32_t slice, enum view view);
-uint64_t tl__trace_phase_id(const struct trace *t, uint32_t phase);
 void tl__trace_tasks(struct trace *t);
 
 /* ---- swim_trace_sched.c ---- */
 
-/* Counts the finishes of each phase, and gives each its lane. 0 or TL_ENOMEM. */
-int tl__trace_plan_phases(struct trace *t);
-uint32_t tl__trace_phase_tid(const struct trace *t, uint32_t phase);
 void tl__trace_scheds(struct trace *t);
 void tl__trace_submits(struct trace *t);
 void tl__trace_uploads(struct trace *t);

@@ -51,58 +51,6 @@ static void put_queues(struct trace *t, const char *key, const uint32_t *ready)
 
 /* ---- phases ---- */
 
-enum { OUTER_LANE = 0, INNER_LANE = 1, OUTER_SPARE = 2, INNER_SPARE = 6 };
-
-uint32_t tl__trace_phase_tid(const struct trace *t, uint32_t phase)
-{
-    return TID_SCHED + LANES_A_SCHED * t->join->lane->phases[phase].thread + t->phase_lane[phase];
-}
-
-/* Phases of one group of one scheduler, by start: on `lane`, or on a spare one while that shows another. */
-static void assign_lanes(struct trace *t, uint32_t first, uint32_t count, uint8_t lane, uint8_t spare)
-{
-    enum { SPARES = 4 };
-    int64_t busy_until[1 + SPARES] = {0};
-
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t phase = t->scheds->order[first + i];
-        struct span span = tl__trace_phase_span(t, &t->join->lane->phases[phase]);
-        uint8_t k = 0;
-
-        while (k < SPARES && busy_until[k] > span.start)
-            k++;
-        t->drawn->crowded += busy_until[k] > span.start;
-        busy_until[k] = span.end;
-        t->phase_lane[phase] = k == 0 ? lane : (uint8_t)(spare + k - 1);
-    }
-}
-
-int tl__trace_plan_phases(struct trace *t)
-{
-    const struct tl_swim_join *join = t->join;
-
-    t->finishes = tl__alloc(join->lane->n_phases + 1, sizeof(*t->finishes));
-    t->phase_lane = tl__alloc(join->lane->n_phases + 1, sizeof(*t->phase_lane));
-    if (t->finishes == NULL || t->phase_lane == NULL)
-        return TL_ENOMEM;
-    for (uint32_t i = 0; i < t->scheds->count; i++) {
-        const struct tl_swim_sched *s = &t->scheds->list[i];
-
-        assign_lanes(t, s->outer_first, s->outer_count, OUTER_LANE, OUTER_SPARE);
-        assign_lanes(t, s->inner_first, s->inner_count, INNER_LANE, INNER_SPARE);
-    }
-    for (uint32_t i = 0; i < join->n_slices; i++) {
-        const struct tl_swim_slice *s = &join->slices[i];
-        uint32_t phase = TL_SWIM_NONE;
-
-        if ((s->flags & TL_SWIM_FINISHED) != 0)
-            phase = tl__swim_phase_at(t->scheds, s->thread, s->finish, TL_SWIM_ENDS);
-        if (phase != TL_SWIM_NONE)
-            t->finishes[phase]++;
-    }
-    return 0;
-}
-
 /* Several executions in one file are told apart; one needs no word. */
 static void put_epoch(struct trace *t, uint32_t run_epoch)
 {
