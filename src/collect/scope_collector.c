@@ -12,12 +12,6 @@
 #include "collect/collector.h"
 #include "wire/scope_record.h"
 
-static bool scope_eager_bin(uint32_t level)
-{
-    (void)level;
-    return false;
-}
-
 static const struct tl_record_field scope_fields[] = {
     TL_FIELD(struct tl_wire_scope_record, depth, 0, TL_SCOPE_MAX_DEPTH),
     TL_FIELD(struct tl_wire_scope_record, phase, 0, TL_WIRE_SCOPE_END),
@@ -115,7 +109,6 @@ const struct tl_collector_spec tl__scope_collector = {
     .record_bytes = sizeof(struct tl_wire_scope_record),
     .version = 1,
     .files = scope_files,
-    .eager_bin = scope_eager_bin,
     .tables = scope_tables,
     .n_tables = 1,
     .inspect = scope_inspect,

@@ -213,13 +213,3 @@ void tl__sim_memory_free(struct tl_sim_memory *m, uint64_t addr)
     }
     unlock(m);
 }
-
-uint64_t tl__sim_memory_largest(struct tl_sim_memory *m)
-{
-    uint64_t largest;
-
-    lock(m);
-    largest = largest_free(m);
-    unlock(m);
-    return largest;
-}

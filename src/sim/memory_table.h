@@ -42,10 +42,9 @@ void tl__sim_memory_fini(struct tl_sim_memory *m);
  * message. TL_ENOMEM says how much is asked, how much is free in one piece, and by how many bytes that falls short. */
 int tl__sim_memory_alloc(struct tl_sim_memory *m, uint64_t bytes, enum tl_memory_use use, const char *what,
                          uint64_t *ret_addr, struct tl_error *reterr);
-/* `addr` comes from alloc; 0 and addresses that it did not return are ignored. The pages of a run's block stay: the next run touches them for
- * nothing. Those of a kept one, freed because its size no longer suits, are given back. */
+/* `addr` comes from alloc; 0 and addresses that it did not return are ignored. The pages of a run's block stay, so that
+ * the next run does not touch them for the first time. Those of a kept block, freed because its size changes, are given
+ * back. */
 void tl__sim_memory_free(struct tl_sim_memory *m, uint64_t addr);
-/* Largest piece that alloc can give now. */
-uint64_t tl__sim_memory_largest(struct tl_sim_memory *m);
 
 #endif

@@ -88,9 +88,5 @@ uint64_t tl__producer_record_ps(const struct tl_producer *p);
 uint64_t tl__producer_deadline(const struct tl_producer *p);
 /* Looks again for a parked lane whose caller is held up elsewhere: afterwards its deadline lies ahead. */
 void tl__producer_look(struct tl_producer *p);
-static inline bool tl__producer_parked(const struct tl_producer *p)
-{
-    return p->wait_from_ns != 0;
-}
 
 #endif
