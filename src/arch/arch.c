@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "arch/descriptors.h"
+#include "base/count_of.h"
 
 static const struct tl_arch *const table[] = {&tl__arch_a2a3, &tl__arch_a5};
 
 const struct tl_arch *tl__arch_at(unsigned i)
 {
-    return i < sizeof(table) / sizeof(table[0]) ? table[i] : NULL;
+    return i < COUNT_OF(table) ? table[i] : NULL;
 }
 
 const struct tl_arch *tl__arch_find(const char *name)

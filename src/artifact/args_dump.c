@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/count_of.h"
+
 TL_API const char *tl_stage_name(unsigned stage)
 {
     static const char *const names[] = {"before_dispatch", "after_completion"};
@@ -30,7 +32,7 @@ TL_API const char *tl_dump_cause_name(unsigned cause)
     static const char *const names[] = {"none",    "disk", "host_dead", "device_dead",
                                         "corrupt", "torn", "bad_view",  "other"};
 
-    return cause < sizeof(names) / sizeof(names[0]) ? names[cause] : "unknown";
+    return cause < COUNT_OF(names) ? names[cause] : "unknown";
 }
 
 void tl__dump_record_init(struct tl_dump_record *record)

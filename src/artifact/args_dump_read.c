@@ -11,6 +11,7 @@
 #include "artifact/args_dump.h"
 #include "artifact/dump_parse.h"
 #include "artifact/open.h"
+#include "base/count_of.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -295,7 +296,7 @@ static void check_counts(const struct tl_dump_reader *reader, struct tl_dump_ver
         {"truncated_args", said->truncated_args, real.truncated_args},
     };
 
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
         if (counts[i].said == counts[i].real)
             continue;
         (void)snprintf(what, sizeof(what), "%s says %llu, the records say %llu", counts[i].name,

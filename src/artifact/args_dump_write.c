@@ -5,6 +5,7 @@
 #include "artifact/args_dump.h"
 #include "artifact/dump_value.h"
 #include "artifact/file_out.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/number.h"
 
@@ -133,7 +134,7 @@ static char *put_extras(char *p, const struct tl_dump_record *r)
         p = (char *)memcpy(p, hex + 2, 16) + 16; /* without 0x */
         p = LIT(p, "\"");
     }
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(flags); i++)
         if ((r->flags & flags[i].flag) != 0)
             p = put_text(p, flags[i].text);
     if (r->rank > TL_MAX_DIMS) {

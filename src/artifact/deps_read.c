@@ -7,11 +7,10 @@
 #include "artifact/deps.h"
 #include "artifact/deps_words.h"
 #include "artifact/json_file.h"
+#include "base/count_of.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/vec.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 struct reader {
     TL_VEC(struct tl_deps_task) tasks;

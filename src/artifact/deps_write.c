@@ -7,8 +7,7 @@
 #include "artifact/deps.h"
 #include "artifact/deps_words.h"
 #include "artifact/file_out.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#include "base/count_of.h"
 
 static const char *const scopes[] = TL_DEPS_SCOPES;
 static const char *const arg_types[] = TL_DEPS_ARG_TYPES;

@@ -14,6 +14,7 @@
 #include "artifact/dfx_verdict.h"
 #include "artifact/file_out.h"
 #include "artifact/json_file.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/number.h"
 
@@ -72,8 +73,6 @@ static const struct field tensor_fields[] = {
     FIELD(tl_meta_tensor, bytes, "bytes", U64),
     FIELD(tl_meta_tensor, kept_bytes, "kept_bytes", U64),
 };
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 enum tl_task_layout tl__meta_layout(const struct tl_meta *meta)
 {
     return strcmp(meta->format, "2026-09") == 0 ? tl__task_layout_of(meta->runtime) : TL_TASK_RINGS;

@@ -14,6 +14,7 @@
 
 #include "artifact/file_out.h"
 #include "artifact/open.h"
+#include "base/count_of.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/number.h"
@@ -157,7 +158,7 @@ static int take_descr(struct scan *s, struct tl_npy *npy)
         return tl__fail(s->reterr, TL_ENOTSUP, "%s: a structured dtype is not supported", s->name);
     if (!take_string(s, &text, &length))
         return bad_header(s, "descr is not a string");
-    for (unsigned i = 0; i < sizeof(float_names) / sizeof(float_names[0]); i++)
+    for (unsigned i = 0; i < COUNT_OF(float_names); i++)
         if (length == strlen(float_names[i].name) && memcmp(text, float_names[i].name, length) == 0) {
             npy->type = (enum tl_npy_type)float_names[i].type;
             return 0;

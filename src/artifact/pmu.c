@@ -11,6 +11,7 @@
 #include "artifact/file_out.h"
 #include "artifact/open.h"
 #include "artifact/pmu_words.h"
+#include "base/count_of.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/number.h"
@@ -34,7 +35,7 @@ const char *tl__pmu_event_name(unsigned event_type)
         [6] = "RESOURCE_CONFLICT",      [7] = "MEMORY_UB",        [8] = "L2_CACHE",
     };
 
-    return event_type < sizeof(names) / sizeof(names[0]) ? names[event_type] : NULL;
+    return event_type < COUNT_OF(names) ? names[event_type] : NULL;
 }
 
 static char *put_word(char *p, const char *word, char after)

@@ -6,10 +6,9 @@
 
 #include "artifact/file_out.h"
 #include "artifact/json_file.h"
+#include "base/count_of.h"
 #include "base/env.h"
 #include "base/error.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const source_words[] = {
     [TL_PMU_UNAVAILABLE] = "unavailable", [TL_PMU_MODELLED] = "modelled", [TL_PMU_MEASURED] = "measured"};

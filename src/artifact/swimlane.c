@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/env.h"
 
 static const struct {
@@ -47,7 +48,7 @@ int tl__phase_parse(const char *name, size_t length)
     for (unsigned i = 0; i < TL_PHASE_COUNT; i++)
         if (i != TL_PHASE_OTHER && i != TL_PHASE_OTHER_INNER && is(kinds[i].name, name, length))
             return (int)i;
-    for (unsigned i = 0; i < sizeof(old_names) / sizeof(old_names[0]); i++)
+    for (unsigned i = 0; i < COUNT_OF(old_names); i++)
         if (is(old_names[i].name, name, length))
             return (int)old_names[i].kind;
     return TL_ENOENT;

@@ -4,6 +4,7 @@
 
 #include "artifact/json_file.h"
 #include "artifact/swimlane_impl.h"
+#include "base/count_of.h"
 #include "base/env.h"
 #include "base/error.h"
 
@@ -381,7 +382,7 @@ static int check_sections(struct tl_swim_reader *r, const char *name, struct tl_
         {4, S_ORCHS, S_HOST_ORCHS, "two clocks"},
     };
 
-    for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    for (unsigned i = 0; i < COUNT_OF(parts); i++) {
         uint32_t both = 1u << parts[i].older | 1u << parts[i].newer, have = r->seen & both;
 
         if (have == both)

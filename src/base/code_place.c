@@ -16,6 +16,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "base/count_of.h"
 #include "base/symbol.h"
 
 #define FRAMES_MAX 64
@@ -111,7 +112,7 @@ static void run_addr2line(const char *path, uint64_t offset)
     tl__text_hex(&a, offset, 1);
     if (dirs == NULL)
         dirs = "/usr/bin:/bin";
-    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (unsigned i = 0; i < COUNT_OF(names); i++)
         for (const char *dir = dirs; *dir != '\0';) {
             size_t n = strcspn(dir, ":");
 

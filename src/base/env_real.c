@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/env_ops.h"
+#include "base/count_of.h"
 #include "base/error.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -188,7 +189,7 @@ static void blocked_signals(sigset_t *ret_set)
     static const int open[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
 
     (void)sigfillset(ret_set);
-    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(open); i++)
         (void)sigdelset(ret_set, open[i]);
 }
 

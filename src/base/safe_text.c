@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/hash.h"
 
 #define PIECE_BYTES 32 /* of one character in any form */
@@ -59,7 +60,7 @@ static bool is_unsafe(uint32_t code)
         {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xfffe, 0xffff}, {0xe0000, 0xe0fff},
     };
 
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(ranges); i++)
         if (code >= ranges[i][0] && code <= ranges[i][1])
             return true;
     return false;

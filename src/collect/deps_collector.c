@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/deps_build.h"
@@ -233,7 +234,7 @@ const struct tl_collector_spec tl__deps_collector = {
     .files = deps_files,
     .derived = deps_derived,
     .tables = deps_tables,
-    .n_tables = sizeof(deps_tables) / sizeof(deps_tables[0]),
+    .n_tables = COUNT_OF(deps_tables),
     .inspect = deps_inspect,
     .export = deps_export,
 };

@@ -10,6 +10,7 @@
 
 #include "artifact/args_dump.h"
 #include "artifact/dfx_meta.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/collector.h"
@@ -87,7 +88,7 @@ static uint16_t flags_of(const struct tl_wire_dump_record *w)
     };
     uint16_t flags = 0;
 
-    for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(map); i++)
         if ((w->flags & map[i].wire) != 0)
             flags |= map[i].ours;
     return flags;

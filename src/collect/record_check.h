@@ -16,6 +16,8 @@
 
 #include <tasklens/error.h>
 
+#include "base/count_of.h"
+
 struct tl_collector_spec;
 struct tl_payload;
 struct tl_journal_run;
@@ -60,7 +62,7 @@ struct tl_record_table {
 };
 #define TL_RECORD_TABLE(fields_)                                                                                       \
     {                                                                                                                  \
-        .fields = (fields_), .n = sizeof(fields_) / sizeof((fields_)[0])                                               \
+        .fields = (fields_), .n = COUNT_OF(fields_)                                                                    \
     }
 
 /* What the run sets beyond the tables. */

@@ -10,6 +10,7 @@
 #include "artifact/pmu.h"
 #include "artifact/scope_stats.h"
 #include "artifact/swimlane.h"
+#include "base/count_of.h"
 #include "base/env.h"
 #include "collect/engine_impl.h"
 #include "collect/recover.h"
@@ -17,8 +18,6 @@
 #define PATH_BYTES 1400
 /* Records that a run which was cut short may have without one whole task among them. */
 #define FEW_DEPS_RECORDS 64u
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 void tl__recover_missing(struct tl_recover_result *result, const char *format, ...)
 {

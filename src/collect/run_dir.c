@@ -13,6 +13,7 @@
 #include "artifact/journal.h"
 #include "artifact/name_map.h"
 #include "artifact/scope_stats.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "collect/engine_impl.h"
 
@@ -50,7 +51,7 @@ int tl__run_dir_check(const char *dir, bool *ret_used, struct tl_error *reterr)
     *ret_used = !is_empty(dir);
     if (!*ret_used)
         return 0;
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(folders); i++)
         if (there(dir, folders[i], &st) && S_ISLNK(st.st_mode))
             return tl__fail(reterr, TL_EINVAL,
                             "%s/%s is a link, and a run does not write through it; remove it, or "
@@ -152,7 +153,7 @@ static bool is_temp(const char *name, const char *folder)
     if (n < sizeof(ending) || fnmatch(ending, name + at, 0) != 0)
         return false;
     (void)snprintf(path, sizeof(path), "%s%s%.*s", folder, folder[0] != '\0' ? "/" : "", (int)at, name);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(others); i++)
         if (fnmatch(others[i], path, FNM_PERIOD | FNM_PATHNAME) == 0)
             return true;
     for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
@@ -164,7 +165,7 @@ static bool is_temp(const char *name, const char *folder)
 
 void tl__run_dir_clear_temps(const char *dir)
 {
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(folders); i++)
         remove_where(dir, folders[i], is_temp, folders[i]);
     remove_where(dir, "", is_temp, "");
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "collect/range_map.h"
@@ -12,7 +13,7 @@ static const struct tl_transport_ops *const tables[] = {&tl__transport_mapped, &
 int tl__transport_init(struct tl_transport *t, const char *kind, const struct tl_transport_desc *desc)
 {
     memset(t, 0, sizeof(*t));
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
         if (strcmp(tables[i]->name, kind) == 0)
             t->ops = tables[i];
     if (t->ops == NULL || desc->alloc == NULL || desc->free == NULL)

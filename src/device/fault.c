@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a fault means, in the words of the program's author. All of it may run in a signal handler. */
 #include "device/fault.h"
+#include "base/count_of.h"
 
 #define NULL_PAGE UINT64_C(4096)       /* an address below it comes of a null pointer */
 #define NEAR_BYTES (UINT64_C(1) << 40) /* further from each argument than that, no argument explains the address */
@@ -108,7 +109,7 @@ static const char *access_name(uint8_t access)
 {
     static const char *const names[] = {"an access", "a read", "a write", "a jump"};
 
-    return names[access < sizeof(names) / sizeof(names[0]) ? access : 0];
+    return names[access < COUNT_OF(names) ? access : 0];
 }
 
 /* What was done wrong: "a write 64 bytes past the end of argument 1 (out float32[64])". */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "graph/task_args.h"
+#include "base/count_of.h"
 
 #undef tl__graph_refuse /* the analyser's form of what is defined here */
 
@@ -216,7 +217,7 @@ int tl__graph_validate(struct tl_graph *g, const struct tl_task_args *args, cons
 {
     int code = check_added(g, args, reterr);
 
-    for (unsigned k = 0; k < sizeof(subtasks->func) / sizeof(subtasks->func[0]) && code == 0; k++)
+    for (unsigned k = 0; k < COUNT_OF(subtasks->func) && code == 0; k++)
         if (subtasks->func[k] < -1)
             code = tl__graph_refuse(
                 g, reterr,

@@ -14,6 +14,7 @@
 
 #include "base/atomic.h" /* TL__TSAN */
 #include "base/code_place.h"
+#include "base/count_of.h"
 #include "base/env.h"
 #include "host/compile.h"
 
@@ -22,7 +23,7 @@
 #define STACK_REACH ((uintptr_t)1 << 20) /* an address this close to the stack pointer is past the stack's end */
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-#define SIGNALS (sizeof(signals) / sizeof(signals[0]))
+#define SIGNALS (COUNT_OF(signals))
 
 /* The current call. The handler runs on the thread that wrote these fields, or reads `thread` only. */
 static struct {

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/count_of.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/leftovers.h"
@@ -73,7 +74,7 @@ struct line {
 
 static void add(struct line *l, const char *word)
 {
-    if (l->count < sizeof(l->words) / sizeof(l->words[0]) - 1)
+    if (l->count < COUNT_OF(l->words) - 1)
         l->words[l->count++] = word;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "artifact/dispatch.h"
+#include "base/count_of.h"
 #include "base/error.h"
 
 #define WORDS 4
@@ -106,7 +107,7 @@ int tl__launcher_find(const char *(*get)(const char *name), struct tl_launcher *
 {
     memset(l, 0, sizeof(*l));
     l->ranks = 1;
-    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (unsigned i = 0; i < COUNT_OF(rows); i++) {
         const char *rank = get(rows[i].rank);
 
         if (rank != NULL && rank[0] != '\0' && (rows[i].step == NULL || get(rows[i].step) != NULL))

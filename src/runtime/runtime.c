@@ -6,13 +6,14 @@
 #include <tasklens/error.h>
 
 #include "runtime/policies.h"
+#include "base/count_of.h"
 
 static const struct tl_runtime_policy *const table[] = {
     [TL_RUNTIME_RING] = &tl__tensormap_and_ringbuffer,
     [TL_RUNTIME_HOST_BUILD] = &tl__host_build_graph,
 };
 
-#define N_RUNTIMES (sizeof(table) / sizeof(table[0]))
+#define N_RUNTIMES (COUNT_OF(table))
 
 int tl__runtime_parse(const char *name)
 {

@@ -13,6 +13,7 @@
 #include <tasklens/error.h>
 
 #include "base/code_place.h"
+#include "base/count_of.h"
 #include "base/env.h"
 #include "base/text.h"
 #include "device/device.h"
@@ -36,8 +37,6 @@ static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
  * real-time signals do so too. */
 static const int endings[] = {SIGTERM, SIGHUP,  SIGQUIT, SIGINT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM,  SIGVTALRM,
                               SIGPROF, SIGXCPU, SIGXFSZ, SIGSYS, SIGTRAP, SIGIO,   SIGPWR,  SIGSTKFLT};
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Threads that run the program's code, for signals that the kernel delivers to another one. */
 #define THREADS_MAX 256u
 static tl_au32 thread_ids[THREADS_MAX]; /* 0: none; written once each, before any launch or by the thread itself */

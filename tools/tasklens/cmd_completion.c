@@ -5,6 +5,7 @@
 
 #include "cmd.h"
 #include "opts.h"
+#include "base/count_of.h"
 
 #define COMMAND "completion"
 
@@ -15,7 +16,7 @@ static const struct tl_cmd *const commands[] = {
 #undef VIEWER_ROW
 #undef ROW
 };
-#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+#define COMMAND_COUNT (COUNT_OF(commands))
 
 /* The first line of a text, safe inside single quotes and zsh's brackets. */
 static void print_summary(const char *text)

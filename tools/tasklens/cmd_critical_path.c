@@ -7,6 +7,7 @@
 #include "opts.h"
 #include "output.h"
 #include "swim_open.h"
+#include "base/count_of.h"
 
 #define NAME "critical-path"
 #define REPORT TL_SWIMLANE_REPORT_NAME
@@ -50,7 +51,7 @@ static int parse(struct critical_path *c, int argc, char **argv)
                  "DIR is the directory of a run with --enable-chip-swimlane and --enable-dep-gen; without it, the\n"
                  "newest in outputs/.",
         .table = table,
-        .count = sizeof(table) / sizeof(table[0]),
+        .count = COUNT_OF(table),
         .max_words = 1,
     };
     size_t words = 0;

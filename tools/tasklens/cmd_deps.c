@@ -11,6 +11,7 @@
 #include "deps_draw.h"
 #include "find.h"
 #include "opts.h"
+#include "base/count_of.h"
 
 #define NAME "deps"
 #define LINES 40 /* of a list, where nothing is said */
@@ -169,7 +170,7 @@ static int parse(struct command *c, int argc, char **argv)
             "Shows the task graph that a run with --enable-dep-gen recorded: who feeds whom, and by which tensor.\n"
             "DIR is the run's directory or its deps.json; without it, the newest in outputs/.",
         .table = table,
-        .count = sizeof(table) / sizeof(table[0]),
+        .count = COUNT_OF(table),
         .max_words = 1,
     };
     size_t words = 0;

@@ -16,6 +16,7 @@
 #include "analysis/dump/dump_verify.h"
 #include "artifact/args_dump.h"
 #include "artifact/file_out.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "cmd.h"
 #include "find.h"
@@ -197,7 +198,7 @@ static int parse(struct dump *d, int argc, char **argv)
         .about = "Shows the arguments that a run with --dump-args recorded.\n"
                  "DIR is the run's directory, its args_dump/, or args_dump.json; without it, the newest in outputs/.",
         .table = table,
-        .count = sizeof(table) / sizeof(table[0]),
+        .count = COUNT_OF(table),
         .max_words = 1,
     };
     size_t words = 0;

@@ -9,6 +9,7 @@
 #include "host/compile.h"
 #include "host/loader.h"
 #include "opts.h"
+#include "base/count_of.h"
 
 #define COMMAND "list"
 #define SETTINGS_MAX (sizeof(((struct tl_case *)0)->settings) / sizeof(struct tl_setting))
@@ -165,7 +166,7 @@ static int list_main(int argc, char **argv)
         .about = "Lists programs, their cases, and their parameters with default, range and meaning.\n"
                  "PROGRAM is a bundled program or a shared object; without one, all bundled programs.",
         .table = table,
-        .count = sizeof(table) / sizeof(table[0]),
+        .count = COUNT_OF(table),
         .max_words = PROGRAMS_MAX,
     };
     struct tl_error err;

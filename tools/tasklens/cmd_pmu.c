@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "find.h"
 #include "opts.h"
+#include "base/count_of.h"
 
 #define NAME "pmu"
 
@@ -54,7 +55,7 @@ static int parse(struct pmu *p, int argc, char **argv)
                  "sum, share of all kernels' total, busy of the kernel's own cycles. A dash stands for what nobody\n"
                  "measured, though the file has a 0 there; pmu_meta.json beside it says why.",
         .table = table,
-        .count = sizeof(table) / sizeof(table[0]),
+        .count = COUNT_OF(table),
         .max_words = 1,
     };
     size_t words = 0;

@@ -13,6 +13,7 @@
 #include "cmd.h"
 #include "opts.h"
 #include "viewers.h"
+#include "base/count_of.h"
 
 #define COMMAND "recover"
 
@@ -44,7 +45,7 @@ static void print_unrecorded(const struct tl_recover_result *r)
 
 static void print_missing(const struct tl_recover_result *r)
 {
-    const uint32_t listed = sizeof(r->missing_what) / sizeof(r->missing_what[0]);
+    const uint32_t listed = COUNT_OF(r->missing_what);
 
     if (r->payloads_missing != 0)
         printf("missing    %" PRIu64 " payloads are not, or not whole, in args.bin\n", r->payloads_missing);
@@ -284,7 +285,7 @@ static int recover_main(int argc, char **argv)
             "recording, or not readable; 4 something is missing: the journal is damaged (it is kept), or what was\n"
             "recorded is not there any more. Of several runs the worst: 2, then 4.",
         .table = table,
-        .count = sizeof(table) / sizeof(table[0]),
+        .count = COUNT_OF(table),
         .max_words = 1,
     };
     struct dirs dirs = {0};

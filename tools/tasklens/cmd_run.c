@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/count_of.h"
 #include "base/format.h"
 #include "base/log.h"
 #include "base/safe_text.h"
@@ -101,7 +102,7 @@ static int list_cases(struct tl_run_session *s)
         const struct tl_case *c = &object.program->cases[i];
 
         printf("%-16s", tl__safe(shown, sizeof(shown), TL_SAFE_NAME, c->name));
-        for (unsigned k = 0; k < sizeof(c->settings) / sizeof(c->settings[0]) && c->settings[k].name != NULL; k++)
+        for (unsigned k = 0; k < COUNT_OF(c->settings) && c->settings[k].name != NULL; k++)
             printf(" %s=%" PRId64, c->settings[k].name, c->settings[k].value);
         printf("\n");
     }

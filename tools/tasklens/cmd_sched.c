@@ -5,6 +5,7 @@
 #include "cmd.h"
 #include "opts.h"
 #include "swim_open.h"
+#include "base/count_of.h"
 
 #define NAME "sched"
 
@@ -61,7 +62,7 @@ static int run(int argc, char **argv)
             "DIR is the directory of a run with --enable-chip-swimlane; without it, the newest in outputs/. Level 4\n"
             "and --enable-dep-gen give all six parts; a part that lacks something says what.",
         .table = table,
-        .count = sizeof(table) / sizeof(table[0]),
+        .count = COUNT_OF(table),
         .max_words = 1,
     };
     size_t words = 0;

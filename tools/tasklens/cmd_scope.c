@@ -10,6 +10,7 @@
 #include "find.h"
 #include "opts.h"
 #include "output.h"
+#include "base/count_of.h"
 
 #define COMMAND "scope"
 
@@ -51,7 +52,7 @@ static int parse(struct scope *s, int argc, char **argv)
                  "DIR is the run's directory, its scope_stats/, or scope_stats.jsonl; without it, the newest in "
                  "outputs/.",
         .table = table,
-        .count = sizeof(table) / sizeof(table[0]),
+        .count = COUNT_OF(table),
         .max_words = 1,
     };
     size_t words = 0;

@@ -12,6 +12,7 @@
 #include "output.h"
 #include "swim_part.h"
 #include "swimlane_ranks.h"
+#include "base/count_of.h"
 
 #define NAME "swimlane"
 #define PATH_BYTES 4200
@@ -79,7 +80,7 @@ static int parse(struct swimlane *s, int argc, char **argv)
                  "newest: "
                  "all\nranks in one trace, on one axis of time.",
         .table = table,
-        .count = sizeof(table) / sizeof(table[0]),
+        .count = COUNT_OF(table),
         .max_words = 1,
     };
     size_t words = 0;

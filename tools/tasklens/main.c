@@ -10,6 +10,7 @@
 #include <tasklens/error.h>
 
 #include "base/format.h"
+#include "base/count_of.h"
 #include "base/safe_text.h"
 #include "base/leftovers.h"
 #include "cmd.h"
@@ -21,7 +22,7 @@ static const struct tl_cmd *const commands[] = {
 #undef VIEWER_ROW
 #undef ROW
 };
-#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+#define COMMAND_COUNT (COUNT_OF(commands))
 
 __attribute__((format(printf, 2, 0))) static void say(const char *command, const char *format, va_list ap)
 {
@@ -147,7 +148,7 @@ static void handle_signals(bool maps)
 
     (void)sigemptyset(&action.sa_mask);
     (void)sigemptyset(&lost.sa_mask);
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
         if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             (void)sigaction(ends[i], &action, NULL);
     if (maps)

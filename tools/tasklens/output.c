@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/collectors.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "cmd.h"
 #include "gzip.h"
@@ -32,7 +33,7 @@ static const char *last_part(const char *path)
 
 static bool is_recorded(const char *dir, const char *name)
 {
-    for (size_t i = 0; i < sizeof(recorded) / sizeof(recorded[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(recorded); i++)
         if (fnmatch(recorded[i], name, 0) == 0)
             return true;
     for (unsigned i = 0; i < TL_COLLECT_COUNT; i++)

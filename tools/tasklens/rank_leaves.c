@@ -12,6 +12,7 @@
 #include "artifact/dfx_meta.h"
 #include "artifact/journal.h"
 #include "base/collectors.h"
+#include "base/count_of.h"
 #include "cmd.h"
 #include "find.h"
 #include "viewers.h"
@@ -285,7 +286,7 @@ void tl__rank_leaves_table(FILE *out, const struct tl_rank_leaves *l)
     struct tl_rendering page;
 
     tl__rendering_init(&page, tl__cmd_text, out);
-    (void)tl__table_put(&page, columns, sizeof(columns) / sizeof(columns[0]), l->count, put_row, (void *)(uintptr_t)l);
+    (void)tl__table_put(&page, columns, COUNT_OF(columns), l->count, put_row, (void *)(uintptr_t)l);
     (void)tl__rendering_end(&page);
     tl__rendering_fini(&page);
 }

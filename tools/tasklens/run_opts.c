@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/collectors.h"
+#include "base/count_of.h"
 #include "cmd.h"
 #include "opts.h"
 
@@ -166,7 +167,7 @@ static int set_knob(struct tl_run_config *c, char *word, char *ret_problem, size
         c->dfx_avg_bytes = value;
         return 0;
     }
-    for (size_t i = 0; i < sizeof(knobs) / sizeof(knobs[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(knobs); i++) {
         if (strcmp(word, knobs[i].name) != 0)
             continue;
         *knobs[i].field = (uint32_t)value;
@@ -359,7 +360,7 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
         .after = "Exit codes: 0 good; 1 results differ from the golden; 2 bad usage or input; 3 the device failed;\n"
                  "4 the recording is incomplete.",
         .table = table,
-        .count = sizeof(table) / sizeof(table[0]),
+        .count = COUNT_OF(table),
         .max_words = TL_COMPILE_MAX_SOURCES,
     };
     const char *words[TL_COMPILE_MAX_SOURCES];

@@ -12,6 +12,7 @@
 
 #include "base/atomic.h"
 #include "base/code_place.h"
+#include "base/count_of.h"
 #include "base/leftovers.h"
 #include "base/text.h"
 #include "cmd.h"
@@ -24,8 +25,6 @@
 static const int endings[] = {SIGTERM, SIGHUP,  SIGQUIT, SIGINT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM,  SIGVTALRM,
                               SIGPROF, SIGXCPU, SIGSYS,  SIGIO,  SIGPWR,  SIGTRAP, SIGXFSZ, SIGSTKFLT};
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static pid_t process;
 static struct tl_code_object object; /* the program's */
 static const char *program_name = "";

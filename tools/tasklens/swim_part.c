@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/swimlane/swim_kernels.h"
+#include "base/count_of.h"
 #include "base/task_id.h"
 #include "cmd.h"
 
@@ -34,7 +35,7 @@ static bool parse_time(const char *text, int64_t *ret_ps)
                 scale *= 10;
             }
     unit = at;
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(units); i++)
         if (strcmp(unit, units[i].unit) == 0) {
             value = value * units[i].ps / scale;
             *ret_ps = value > PS_MAX ? PS_MAX : (int64_t)value;

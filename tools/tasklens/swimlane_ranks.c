@@ -15,6 +15,7 @@
 #include "cmd.h"
 #include "output.h"
 #include "swim_open.h"
+#include "base/count_of.h"
 
 #define PATH_BYTES 4200
 
@@ -421,8 +422,7 @@ static void put_summary(struct tl_rendering *page, const struct merge *m)
 
     tl__put_format(page, "recording %s: %" PRIu32 " rank%s, %zu dispatch%s\n", m->leaves->root, m->leaves->ranks,
                    m->leaves->ranks == 1 ? "" : "s", m->leaves->count, m->leaves->count == 1 ? "" : "es");
-    (void)tl__table_put(page, columns, sizeof(columns) / sizeof(columns[0]), m->leaves->count, put_row,
-                        (void *)(uintptr_t)m);
+    (void)tl__table_put(page, columns, COUNT_OF(columns), m->leaves->count, put_row, (void *)(uintptr_t)m);
     each_order(m, order_to_page, page);
     for (size_t i = 0; i < m->leaves->count; i++)
         if (!m->places[i].known && (!same_rank(m, i) || m->places[i - 1].known)) {

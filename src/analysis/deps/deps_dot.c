@@ -6,6 +6,7 @@
 
 #include "analysis/deps/deps_picture.h"
 #include "analysis/text/phrases.h"
+#include "base/count_of.h"
 
 #define NAME_WIDTH 26 /* characters of the kernels' names in a box */
 #define CHARACTER 7.3 /* points, of the page's fixed-width font */
@@ -29,7 +30,7 @@ static void put_node(struct tl_rendering *out, const struct tl_deps_subject *s, 
     tl__put_task(out, tl__task_layout_of(s->deps->runtime), s->deps->tasks[task].task_id);
     tl__put_str(out, "\\n");
     tl__put_safe(out, TL_SAFE_DOT, scratch->data, scratch->used);
-    tl__put_format(out, "\", color=\"%s\"];\n", colours[kind % (sizeof(colours) / sizeof(colours[0]))]);
+    tl__put_format(out, "\", color=\"%s\"];\n", colours[kind % (COUNT_OF(colours))]);
 }
 
 /* The styles that the page has too: by the sources of all edges of the pair. */

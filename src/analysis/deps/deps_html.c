@@ -19,6 +19,7 @@
 #include "analysis/text/phrases.h"
 #include "analysis/web/web.h"
 #include "analysis/text/words.h"
+#include "base/count_of.h"
 #include "base/number.h"
 
 #define EDGES_OF_A_PAIR 60 /* in the page; the command lists the others */
@@ -201,7 +202,7 @@ static void json_head(struct tl_json *json, const struct html *h)
     tl__json_string(json, h->part->title);
     tl__json_key(json, "engine");
     tl__json_string(json, tl__deps_engines[h->engine]);
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
         tl__json_key(json, counts[i].key);
         tl__json_u64(json, counts[i].value);
     }

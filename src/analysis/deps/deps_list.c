@@ -8,6 +8,7 @@
 #include "analysis/deps/deps_totals.h"
 #include "analysis/text/phrases.h"
 #include "analysis/text/table.h"
+#include "base/count_of.h"
 #include "base/env.h"
 
 static bool is_about(const struct tl_deps_subject *s, const struct tl_deps_arg *arg, uint64_t buffer_addr)
@@ -138,8 +139,8 @@ int tl__deps_list_text(struct tl_rendering *out, const struct tl_deps_subject *s
         return code;
     put_title(out, s, filter, list.tasks);
     if (list.count > 0)
-        code = tl__table_put(out, columns, sizeof(columns) / sizeof(columns[0]),
-                             list.count < s->limit ? list.count : s->limit, list_row, &(struct list_rows){s, &list});
+        code = tl__table_put(out, columns, COUNT_OF(columns), list.count < s->limit ? list.count : s->limit, list_row,
+                             &(struct list_rows){s, &list});
     if (list.count > s->limit)
         tl__put_format(out, "... %" PRIu64 " more lines; --limit 0 shows all\n", list.count - s->limit);
     tl__deps_list_fini(&list);

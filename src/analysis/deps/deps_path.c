@@ -8,6 +8,7 @@
 #include "analysis/deps/deps_show.h"
 #include "analysis/text/phrases.h"
 #include "analysis/text/table.h"
+#include "base/count_of.h"
 #include "base/env.h"
 
 int tl__deps_find_path(const struct tl_deps_graph *graph, uint32_t from, uint32_t to, struct tl_deps_path *ret_path)
@@ -111,8 +112,8 @@ int tl__deps_path_text(struct tl_rendering *out, const struct tl_deps_subject *s
         tl__put_count(out, path.count, "edge");
         tl__put_str(out, ", no way is shorter; each line has the edge that leads to its task\n");
         rows = (uint64_t)path.count + 1;
-        code = tl__table_put(out, columns, sizeof(columns) / sizeof(columns[0]), rows < s->limit ? rows : s->limit,
-                             path_row, &(struct path_rows){s, &path, from});
+        code = tl__table_put(out, columns, COUNT_OF(columns), rows < s->limit ? rows : s->limit, path_row,
+                             &(struct path_rows){s, &path, from});
         if (rows > s->limit)
             tl__put_format(out, "... %" PRIu64 " more steps; --limit 0 shows all\n", rows - s->limit);
     } else {

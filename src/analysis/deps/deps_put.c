@@ -4,6 +4,7 @@
 
 #include "analysis/deps/deps_show.h"
 #include "artifact/deps_words.h"
+#include "base/count_of.h"
 
 /* Row-major and side by side; dimensions of one element do not matter. */
 static bool is_dense(const struct tl_deps_view *view)
@@ -71,7 +72,7 @@ const char *tl__deps_source_name(unsigned source)
 {
     static const char *const names[] = TL_DEPS_SOURCES;
 
-    return source < sizeof(names) / sizeof(names[0]) ? names[source] : "unknown";
+    return source < COUNT_OF(names) ? names[source] : "unknown";
 }
 
 const char *tl__deps_overlap_name(unsigned overlap)
@@ -85,7 +86,7 @@ const char *tl__deps_type_name(unsigned type)
 {
     static const char *const names[] = TL_DEPS_ARG_TYPES;
 
-    return type < sizeof(names) / sizeof(names[0]) ? names[type] : "unknown";
+    return type < COUNT_OF(names) ? names[type] : "unknown";
 }
 
 void tl__put_deps_cycle(struct tl_rendering *out, const struct tl_deps_subject *s)

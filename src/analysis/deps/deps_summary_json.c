@@ -4,6 +4,7 @@
 #include "analysis/deps/deps_show.h"
 #include "analysis/deps/deps_totals.h"
 #include "analysis/text/json_head.h"
+#include "base/count_of.h"
 
 struct member {
     const char *key;
@@ -38,7 +39,7 @@ static void json_edges(struct tl_json *json, const struct tl_deps_graph *g, cons
 
     tl__json_key(json, "edge_counts");
     tl__json_object_begin(json, TL_JSON_LINE);
-    json_members(json, members, sizeof(members) / sizeof(members[0]));
+    json_members(json, members, COUNT_OF(members));
     tl__json_object_end(json);
 }
 
@@ -106,7 +107,7 @@ int tl__deps_summary_json(struct tl_json *json, const struct tl_deps_subject *s)
         tl__json_u64(json, s->deps->n_filtered);
     else
         tl__json_null(json);
-    json_members(json, shape, sizeof(shape) / sizeof(shape[0]));
+    json_members(json, shape, COUNT_OF(shape));
     code = json_kinds(json, s);
     json_tasks(json, s, "cycle", g->cycle, g->cycle_tasks);
     json_tasks(json, s, "most_producers", t.most_fed, t.n_fed);

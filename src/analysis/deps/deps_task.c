@@ -7,6 +7,7 @@
 #include "analysis/deps/deps_show.h"
 #include "analysis/text/phrases.h"
 #include "analysis/text/table.h"
+#include "base/count_of.h"
 
 struct arg_rows {
     const struct tl_deps_subject *s;
@@ -98,8 +99,7 @@ static int put_edges(struct tl_rendering *out, const struct tl_deps_subject *s, 
 
     if (list->count == 0)
         return 0;
-    code = tl__table_put(out, columns, sizeof(columns) / sizeof(columns[0]), shown, edge_row,
-                         &(struct edge_rows){s, list, in});
+    code = tl__table_put(out, columns, COUNT_OF(columns), shown, edge_row, &(struct edge_rows){s, list, in});
     if (list->count > shown) {
         tl__put_str(out, "... ");
         tl__put_count(out, list->count - shown, "more edge");

@@ -10,6 +10,7 @@
 #include "analysis/text/table.h"
 #include "analysis/text/value.h"
 #include "analysis/text/phrases.h"
+#include "base/count_of.h"
 #include "base/env.h"
 #include "base/number.h"
 #include "tensor/convert.h"
@@ -23,7 +24,7 @@ static const struct tl_column columns[] = {
     {"shape", false, false}, {"values", false, true}, {"min", true, true},    {"max", true, true},
     {"NaN", true, true},     {"Inf", true, true},     {"notes", false, true},
 };
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), VALUE_CELLS = 5, KEPT_CELLS };
+enum { COLUMNS = COUNT_OF(columns), VALUE_CELLS = 5, KEPT_CELLS };
 
 struct rows {
     const struct tl_dump_list *list;

@@ -8,6 +8,7 @@
 #include "analysis/dump/dump_payload.h"
 #include "analysis/text/json_head.h"
 #include "analysis/text/value.h"
+#include "base/count_of.h"
 #include "base/number.h"
 #include "tensor/convert.h"
 #include "tensor/element.h"
@@ -121,7 +122,7 @@ static void json_stats(struct tl_json *json, const struct tl_dump_seen *seen)
     tl__json_array_end(json);
     tl__json_key(json, "stats");
     tl__json_object_begin(json, TL_JSON_LINE);
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
         tl__json_key(json, counts[i].key);
         tl__json_u64(json, counts[i].value);
     }
@@ -151,7 +152,7 @@ static void json_flags(struct tl_json *json, const struct tl_dump_record *r)
         {TL_ARG_MARKED, "marked"},
     };
 
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
         bool on = (r->flags & flags[i].flag) != 0;
 
         if (!on && i > 1)
@@ -244,7 +245,7 @@ int tl__dump_list_json(struct tl_json *json, const struct tl_dump_list *list, st
 
     tl__json_object_begin(json, TL_JSON_BLOCK);
     tl__json_head(json, "dump", "list", list->dir);
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
         tl__json_key(json, counts[i].key);
         tl__json_u64(json, counts[i].value);
     }

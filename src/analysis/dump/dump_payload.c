@@ -6,6 +6,7 @@
 
 #include <tasklens/error.h>
 
+#include "base/count_of.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/number.h"
@@ -317,7 +318,7 @@ void tl__put_flags(struct tl_rendering *out, const struct tl_dump_record *r)
     };
     const char *between = "";
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         if ((r->flags & words[i].flag) == 0)
             continue;
         tl__put_str(out, between);

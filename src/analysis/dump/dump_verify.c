@@ -10,6 +10,7 @@
 #include "analysis/text/json_head.h"
 #include "analysis/text/phrases.h"
 #include "artifact/args_dump.h"
+#include "base/count_of.h"
 #include "base/hash.h"
 
 /* `record` NULL: the fault is the manifest's as a whole. */
@@ -116,7 +117,7 @@ static const char *payload_cause(unsigned cause)
         [TL_DUMP_CAUSE_OTHER] = "they are not in args.bin",
     };
 
-    return words[cause < sizeof(words) / sizeof(words[0]) ? cause : TL_DUMP_CAUSE_OTHER];
+    return words[cause < COUNT_OF(words) ? cause : TL_DUMP_CAUSE_OTHER];
 }
 
 /* Of the causes in dfx_meta.json. */
@@ -130,7 +131,7 @@ static const char *record_cause(const char *name)
                   {"corrupt", "their lane was damaged"},
                   {"device_dead", "the device died before they could be fetched"}};
 
-    for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(causes); i++)
         if (strcmp(causes[i].name, name) == 0)
             return causes[i].words;
     return name;
@@ -328,7 +329,7 @@ int tl__dump_verify_json(struct tl_json *json, const struct tl_dump_verify *veri
                   {"lost_payloads", p.result.lost_total},
                   {"lost_records", p.result.dropped}};
 
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
         tl__json_key(json, counts[i].key);
         tl__json_u64(json, counts[i].value);
     }

@@ -7,6 +7,7 @@
 
 #include "analysis/pmu/pmu_view.h"
 #include "analysis/text/table.h"
+#include "base/count_of.h"
 
 #define SHORT_COLUMNS (TL_TABLE_MAX_COLUMNS - 2u) /* counters beside kernel and core */
 
@@ -50,13 +51,13 @@ static void put_short_name(struct tl_rendering *page, const char *name)
     static const char *const tails[] = {"_busy_cycles", "_instr_busy", "_busy_o", "_cycles"};
     size_t length;
 
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(heads); i++)
         if (strncmp(name, heads[i], strlen(heads[i])) == 0) {
             name += strlen(heads[i]);
             break;
         }
     length = strlen(name);
-    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(tails); i++)
         if (length > strlen(tails[i]) && strcmp(name + length - strlen(tails[i]), tails[i]) == 0) {
             length -= strlen(tails[i]);
             break;
@@ -71,7 +72,7 @@ static const struct tl_column column_columns[] = {
     {"median", true, false},  {"p95", true, false},   {"max", true, false},   {"total", true, false},
     {"share", true, false},   {"busy", true, true},
 };
-enum { COLUMN_COLUMNS = sizeof(column_columns) / sizeof(column_columns[0]) };
+enum { COLUMN_COLUMNS = COUNT_OF(column_columns) };
 
 static void put_column_row(void *ctx, uint64_t number, struct tl_row *row)
 {
@@ -85,7 +86,7 @@ static void put_column_row(void *ctx, uint64_t number, struct tl_row *row)
     put_kernel(row, k);
     tl__put_u64(&row->text, k->parts);
     tl__cell_end(row);
-    for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(ranks); i++) {
         if (f->lacking)
             tl__put_str(&row->text, "-");
         else

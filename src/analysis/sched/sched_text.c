@@ -7,6 +7,7 @@
 #include "analysis/text/phrases.h"
 #include "analysis/sched/sched_text.h"
 #include "analysis/text/table.h"
+#include "base/count_of.h"
 
 static const char *const type_names[2] = {[TL_AIC] = "AIC", [TL_AIV] = "AIV"};
 
@@ -222,7 +223,7 @@ int tl__sched_text(struct tl_rendering *out, const struct tl_sched *sched, const
     tl__put_format(out, "; ran on %" PRIu32 " of %" PRIu32 " AIC and %" PRIu32 " of %" PRIu32 " AIV cores\n",
                    sched->cores[TL_AIC].used, sched->cores[TL_AIC].cores, sched->cores[TL_AIV].used,
                    sched->cores[TL_AIV].cores);
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && r == 0; i++)
+    for (size_t i = 0; i < COUNT_OF(parts) && r == 0; i++)
         r = parts[i](out, sched);
     if (r == 0)
         r = tl__sched_text_path(out, sched, dir);

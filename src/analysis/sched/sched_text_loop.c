@@ -5,6 +5,7 @@
 #include "analysis/text/phrases.h"
 #include "analysis/path/path_show.h"
 #include "analysis/sched/sched_text.h"
+#include "base/count_of.h"
 
 /* ---- 5 ---- */
 
@@ -26,8 +27,8 @@ static const uint8_t outer_kinds[] = {TL_PHASE_COMPLETE,
                                       TL_PHASE_OTHER};
 static const uint8_t inner_kinds[] = {TL_PHASE_RESOLVE, TL_PHASE_DRAIN_PREPARE, TL_PHASE_DRAIN_PUBLISH,
                                       TL_PHASE_OTHER_INNER};
-#define OUTER (sizeof(outer_kinds) / sizeof(outer_kinds[0]))
-#define INNER (sizeof(inner_kinds) / sizeof(inner_kinds[0]))
+#define OUTER (COUNT_OF(outer_kinds))
+#define INNER (COUNT_OF(inner_kinds))
 
 static void time_row(void *ctx, uint64_t number, struct tl_row *row)
 {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "analysis/text/table.h"
+#include "base/count_of.h"
 
 struct peak_rows {
     const struct tl_scope_usage *usage;
@@ -60,8 +61,7 @@ static int put_peaks(struct tl_rendering *out, const struct tl_scope_usage *u)
         if (u->rings[i].used)
             rows.rings[n++] = i;
     tl__put_str(out, "\nTaken at most; <=: no boundary saw as much, so it is an upper bound\n");
-    return tl__table_put(out, columns, sizeof(columns) / sizeof(columns[0]), n * TL_RING_RESOURCES, put_peak_row,
-                         &rows);
+    return tl__table_put(out, columns, COUNT_OF(columns), n * TL_RING_RESOURCES, put_peak_row, &rows);
 }
 
 static void put_tensormap(struct tl_rendering *out, const struct tl_scope_usage *u)
@@ -140,8 +140,7 @@ static int put_sites(struct tl_rendering *out, const struct tl_scope_view *view)
     tl__put_str(out,
                 "\nScopes by site, the largest share of a ring first: taken at most while one was open, and by one "
                 "itself\n");
-    code =
-        tl__table_put(out, columns, sizeof(columns) / sizeof(columns[0]), shown, put_site_row, (void *)(uintptr_t)view);
+    code = tl__table_put(out, columns, COUNT_OF(columns), shown, put_site_row, (void *)(uintptr_t)view);
     if (shown < u->n_groups)
         tl__put_format(out, "%" PRIu64 " more; --sites N shows more\n", u->n_groups - shown);
     return code;

@@ -2,6 +2,7 @@
 #include "analysis/text/json_head.h"
 #include "analysis/swimlane/swim_kernels.h"
 #include "analysis/swimlane/swim_summary.h"
+#include "base/count_of.h"
 #include "base/format.h"
 #include "base/task_id.h"
 
@@ -379,7 +380,7 @@ static void json_rows(struct tl_json *json, const struct tl_swim_counts *c)
 
     tl__json_key(json, "rows");
     tl__json_object_begin(json, TL_JSON_BLOCK);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
         json_u64(json, rows[i].key, rows[i].value);
     tl__json_object_end(json);
 }
