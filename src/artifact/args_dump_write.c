@@ -149,41 +149,28 @@ static char *put_extras(char *p, const struct tl_dump_record *r)
     return LIT(p, "}");
 }
 
-static void put_name(struct tl_json *j, const char *key, const char *name)
-{
-    tl__json_key(j, key);
-    tl__json_string(j, name);
-}
-
-static void put_u64(struct tl_json *j, const char *key, uint64_t value)
-{
-    tl__json_key(j, key);
-    tl__json_u64(j, value);
-}
-
 static void put_summary(struct tl_json *j, const struct tl_dump_summary *s)
 {
-    put_name(j, "run_dir", s->run_dir[0] != 0 ? s->run_dir : TL_DUMP_DIR_NAME);
-    tl__json_key(j, "bin_format");
-    tl__json_object_begin(j, TL_JSON_BLOCK);
-    put_name(j, "type", "logical_contiguous");
-    put_name(j, "byte_order", "little_endian");
+    tl__json_member_string(j, "run_dir", s->run_dir[0] != 0 ? s->run_dir : TL_DUMP_DIR_NAME);
+    tl__json_member_object(j, "bin_format", TL_JSON_BLOCK);
+    tl__json_member_string(j, "type", "logical_contiguous");
+    tl__json_member_string(j, "byte_order", "little_endian");
     tl__json_object_end(j);
-    put_u64(j, "version", TL_DUMP_VERSION);
-    put_u64(j, "dump_args_level", s->level);
+    tl__json_member_u64(j, "version", TL_DUMP_VERSION);
+    tl__json_member_u64(j, "dump_args_level", s->level);
     if (s->run_epoch != 0)
-        put_u64(j, "run_epoch", s->run_epoch);
-    put_u64(j, "total_args", s->total_args);
-    put_u64(j, "before_dispatch", s->before_dispatch);
-    put_u64(j, "after_completion", s->after_completion);
-    put_u64(j, "input_args", s->input_args);
-    put_u64(j, "output_args", s->output_args);
-    put_u64(j, "inout_args", s->inout_args);
-    put_u64(j, "truncated_args", s->truncated_args);
-    put_u64(j, "dropped_records", s->dropped_records);
+        tl__json_member_u64(j, "run_epoch", s->run_epoch);
+    tl__json_member_u64(j, "total_args", s->total_args);
+    tl__json_member_u64(j, "before_dispatch", s->before_dispatch);
+    tl__json_member_u64(j, "after_completion", s->after_completion);
+    tl__json_member_u64(j, "input_args", s->input_args);
+    tl__json_member_u64(j, "output_args", s->output_args);
+    tl__json_member_u64(j, "inout_args", s->inout_args);
+    tl__json_member_u64(j, "truncated_args", s->truncated_args);
+    tl__json_member_u64(j, "dropped_records", s->dropped_records);
     if (s->dropped_overwrite != 0)
-        put_u64(j, "dropped_overwrite", s->dropped_overwrite);
-    put_name(j, "bin_file", s->bin_file[0] != 0 ? s->bin_file : NULL);
+        tl__json_member_u64(j, "dropped_overwrite", s->dropped_overwrite);
+    tl__json_member_string(j, "bin_file", s->bin_file[0] != 0 ? s->bin_file : NULL);
 }
 
 static const char *put_records(struct tl_json *j, const struct tl_dump_record *records, uint64_t count, bool has_bin,
@@ -220,8 +207,7 @@ int tl__dump_write_manifest(const char *dir, const struct tl_dump_summary *summa
     tl__dump_count(&head, records, count);
     tl__json_object_begin(&out.json, TL_JSON_BLOCK);
     put_summary(&out.json, &head);
-    tl__json_key(&out.json, "args");
-    tl__json_array_begin(&out.json, TL_JSON_BLOCK);
+    tl__json_member_array(&out.json, "args", TL_JSON_BLOCK);
     fault = put_records(&out.json, records, count, head.bin_file[0] != 0, &at);
     if (fault != NULL) {
         tl__out_abort(&out);

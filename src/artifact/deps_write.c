@@ -40,14 +40,12 @@ static void put_u64(struct tl_json *j, const char *key, uint64_t value)
 
 static void put_view(struct tl_json *j, const char *const keys[3], const struct tl_deps_view *view)
 {
-    tl__json_key(j, keys[0]);
-    tl__json_array_begin(j, TL_JSON_LINE);
+    tl__json_member_array(j, keys[0], TL_JSON_LINE);
     for (unsigned d = 0; d < view->rank; d++)
         tl__json_u64(j, view->shape[d]);
     tl__json_array_end(j);
     put_u64(j, keys[1], view->start_offset);
-    tl__json_key(j, keys[2]);
-    tl__json_array_begin(j, TL_JSON_LINE);
+    tl__json_member_array(j, keys[2], TL_JSON_LINE);
     for (unsigned d = 0; d < view->rank; d++)
         tl__json_u64(j, view->strides[d]);
     tl__json_array_end(j);
@@ -57,10 +55,8 @@ static void put_arg(struct tl_json *j, const struct tl_deps_arg *arg)
 {
     assert(arg->type < COUNT_OF(arg_types)); /* scalars are no part of the graph */
     tl__json_object_begin(j, TL_JSON_LINE);
-    tl__json_key(j, "idx");
-    tl__json_u64(j, arg->idx);
-    tl__json_key(j, "type");
-    tl__json_string(j, arg_types[arg->type]);
+    tl__json_member_u64(j, "idx", arg->idx);
+    tl__json_member_string(j, "type", arg_types[arg->type]);
     if (arg->has_view) {
         put_u64(j, "tensor_id", arg->tensor_id);
         put_dtype(j, "dtype", arg->view.dtype);
@@ -73,19 +69,14 @@ static void put_task(struct tl_json *j, const struct tl_deps *d, const struct tl
 {
     tl__json_object_begin(j, TL_JSON_LINE);
     put_u64(j, "task_id", task->task_id);
-    tl__json_key(j, "scope");
-    tl__json_string(j, scopes[task->manual]);
-    tl__json_key(j, "early_dispatch");
-    tl__json_bool(j, task->early_dispatch);
-    tl__json_key(j, "kernel_ids");
-    tl__json_array_begin(j, TL_JSON_LINE);
+    tl__json_member_string(j, "scope", scopes[task->manual]);
+    tl__json_member_bool(j, "early_dispatch", task->early_dispatch);
+    tl__json_member_array(j, "kernel_ids", TL_JSON_LINE);
     for (unsigned i = 0; i < 3; i++)
         tl__json_i64(j, task->kernel_ids[i]);
     tl__json_array_end(j);
-    tl__json_key(j, "block_num");
-    tl__json_u64(j, task->block_num);
-    tl__json_key(j, "args");
-    tl__json_array_begin(j, TL_JSON_LINE);
+    tl__json_member_u64(j, "block_num", task->block_num);
+    tl__json_member_array(j, "args", TL_JSON_LINE);
     for (uint64_t i = 0; i < task->n_args; i++)
         put_arg(j, &d->args[task->first_arg + i]);
     tl__json_array_end(j);
@@ -97,8 +88,7 @@ static void put_tensor(struct tl_json *j, const struct tl_deps_tensor *tensor)
     tl__json_object_begin(j, TL_JSON_LINE);
     put_u64(j, "tensor_id", tensor->tensor_id);
     put_u64(j, "buffer_addr", tensor->buffer_addr);
-    tl__json_key(j, "version");
-    tl__json_u64(j, tensor->version);
+    tl__json_member_u64(j, "version", tensor->version);
     put_dtype(j, "dtype", tensor->dtype);
     put_u64(j, "buffer_numel", tensor->buffer_numel);
     tl__json_object_end(j);
@@ -109,21 +99,17 @@ static void put_edge(struct tl_json *j, const struct tl_deps_edge *e)
     tl__json_object_begin(j, TL_JSON_LINE);
     put_u64(j, "pred", e->pred);
     put_u64(j, "succ", e->succ);
-    tl__json_key(j, "arg");
-    tl__json_i64(j, e->arg);
-    tl__json_key(j, "source");
-    tl__json_string(j, sources[e->source]);
+    tl__json_member_i64(j, "arg", e->arg);
+    tl__json_member_string(j, "source", sources[e->source]);
     if ((e->flags & TL_DEPS_HAS_FLAGS) != 0) {
-        tl__json_key(j, "flags");
-        tl__json_array_begin(j, TL_JSON_LINE);
+        tl__json_member_array(j, "flags", TL_JSON_LINE);
         for (unsigned i = 0; i < COUNT_OF(flags); i++)
             if ((e->flags & 1u << i) != 0)
                 tl__json_string(j, flags[i]);
         tl__json_array_end(j);
     }
     if (e->source == TL_DEPS_TENSORMAP) {
-        tl__json_key(j, "overlap");
-        tl__json_string(j, overlaps[e->overlap == TL_DEPS_OTHER]);
+        tl__json_member_string(j, "overlap", overlaps[e->overlap == TL_DEPS_OTHER]);
     }
     if (e->source != TL_DEPS_EXPLICIT) {
         put_u64(j, "tensor_id", e->tensor_id);
@@ -137,8 +123,7 @@ static void put_edge(struct tl_json *j, const struct tl_deps_edge *e)
 
 static void put_edges(struct tl_json *j, const char *key, const struct tl_deps_edge *edges, uint64_t count)
 {
-    tl__json_key(j, key);
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, key, TL_JSON_BLOCK);
     for (uint64_t i = 0; i < count; i++)
         put_edge(j, &edges[i]);
     tl__json_array_end(j);
@@ -148,16 +133,13 @@ static void put_all(struct tl_json *j, const struct tl_deps *d)
 {
     tl__json_object_begin(j, TL_JSON_BLOCK);
     if (d->runtime[0] != '\0') {
-        tl__json_key(j, "runtime");
-        tl__json_string(j, d->runtime);
+        tl__json_member_string(j, "runtime", d->runtime);
     }
-    tl__json_key(j, "tasks");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "tasks", TL_JSON_BLOCK);
     for (uint64_t i = 0; i < d->n_tasks; i++)
         put_task(j, d, &d->tasks[i]);
     tl__json_array_end(j);
-    tl__json_key(j, "tensors");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "tensors", TL_JSON_BLOCK);
     for (uint64_t i = 0; i < d->n_tensors; i++)
         put_tensor(j, &d->tensors[i]);
     tl__json_array_end(j);

@@ -119,16 +119,14 @@ static void put_stream(struct tl_json *j, const struct tl_meta_stream *stream)
 
     tl__json_object_begin(j, TL_JSON_LINE);
     put_fields(j, stream_fields, COUNT_OF(stream_fields), stream);
-    tl__json_key(j, "dropped");
-    tl__json_object_begin(j, TL_JSON_LINE);
+    tl__json_member_object(j, "dropped", TL_JSON_LINE);
     for (unsigned i = 0; i < TL_META_MAX_LOSSES && stream->losses[i].cause[0] != 0; i++) {
         tl__json_key_string(j, stream->losses[i].cause);
         tl__json_u64(j, stream->losses[i].count);
         dropped += stream->losses[i].count;
     }
     tl__json_object_end(j);
-    tl__json_key(j, "dropped_total");
-    tl__json_u64(j, dropped);
+    tl__json_member_u64(j, "dropped_total", dropped);
     tl__json_object_end(j);
 }
 
@@ -156,24 +154,20 @@ int tl__meta_write(const char *dir, const struct tl_meta *meta, struct tl_error 
     if (code != 0)
         return code;
     tl__json_object_begin(j, TL_JSON_BLOCK);
-    tl__json_key(j, "version");
-    tl__json_u64(j, TL_META_VERSION);
+    tl__json_member_u64(j, "version", TL_META_VERSION);
     put_fields(j, run_fields, COUNT_OF(run_fields), meta);
-    tl__json_key(j, "streams");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "streams", TL_JSON_BLOCK);
     for (unsigned i = 0; i < meta->stream_count; i++)
         put_stream(j, &meta->streams[i]);
     tl__json_array_end(j);
-    tl__json_key(j, "truncated");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "truncated", TL_JSON_BLOCK);
     for (unsigned i = 0; i < meta->truncated_listed; i++) {
         tl__json_object_begin(j, TL_JSON_LINE);
         put_fields(j, tensor_fields, COUNT_OF(tensor_fields), &meta->truncated[i]);
         tl__json_object_end(j);
     }
     tl__json_array_end(j);
-    tl__json_key(j, "verdicts");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "verdicts", TL_JSON_BLOCK);
     for (unsigned i = 0; i < meta->verdict_count; i++)
         tl__verdict_put(j, &meta->verdicts[i]);
     tl__json_array_end(j);

@@ -17,18 +17,6 @@ const char *tl__verdict_name(unsigned verdict)
 
 /* ---- writing ---- */
 
-static void put_text(struct tl_json *j, const char *key, const char *text)
-{
-    tl__json_key(j, key);
-    tl__json_string(j, text);
-}
-
-static void put_count(struct tl_json *j, const char *key, uint64_t value)
-{
-    tl__json_key(j, key);
-    tl__json_u64(j, value);
-}
-
 /* JSON has no number for these three. */
 static void put_value(struct tl_json *j, const char *key, double value)
 {
@@ -50,20 +38,18 @@ static void put_index(struct tl_json *j, uint32_t rank, const uint32_t *index)
 void tl__verdict_put(struct tl_json *j, const struct tl_meta_verdict *v)
 {
     tl__json_object_begin(j, TL_JSON_LINE);
-    put_text(j, "output", v->output);
-    put_text(j, "dtype", v->dtype);
-    put_text(j, "verdict", tl__verdict_name(v->verdict));
-    put_count(j, "elements", v->elements);
+    tl__json_member_string(j, "output", v->output);
+    tl__json_member_string(j, "dtype", v->dtype);
+    tl__json_member_string(j, "verdict", tl__verdict_name(v->verdict));
+    tl__json_member_u64(j, "elements", v->elements);
     if (v->verdict != TL_VERDICT_NOT_CHECKED) {
-        put_count(j, "differing", v->differing);
-        put_text(j, "rule", v->rule);
-        tl__json_key(j, "first");
-        tl__json_array_begin(j, TL_JSON_LINE);
+        tl__json_member_u64(j, "differing", v->differing);
+        tl__json_member_string(j, "rule", v->rule);
+        tl__json_member_array(j, "first", TL_JSON_LINE);
         for (uint32_t i = 0; i < v->first_count; i++)
             put_index(j, v->rank, v->first[i]);
         tl__json_array_end(j);
-        tl__json_key(j, "worst");
-        tl__json_object_begin(j, TL_JSON_LINE);
+        tl__json_member_object(j, "worst", TL_JSON_LINE);
         tl__json_key(j, "index");
         put_index(j, v->rank, v->worst);
         put_value(j, "got", v->worst_got);

@@ -53,8 +53,7 @@ int tl__dispatch_write(const char *dir, const struct tl_dispatch *dispatch, stru
     if (code != 0)
         return code;
     tl__json_object_begin(j, TL_JSON_BLOCK);
-    tl__json_key(j, "version");
-    tl__json_u64(j, TL_DISPATCH_VERSION);
+    tl__json_member_u64(j, "version", TL_DISPATCH_VERSION);
 #define PUT(member, key, kind)                                                                                         \
     tl__json_key(j, key);                                                                                              \
     put_##kind(j, dispatch->member);

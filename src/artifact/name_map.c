@@ -236,18 +236,14 @@ static void put_map(struct tl_json *j, const struct tl_name_map *map)
     char id[16];
 
     tl__json_object_begin(j, TL_JSON_BLOCK);
-    tl__json_key(j, "level");
-    tl__json_u64(j, 2); /* a chip's program; other levels have programs of their own kind */
-    tl__json_key(j, "orchestrator_name");
-    tl__json_string(j, map->orchestrator);
-    tl__json_key(j, "callable_id_to_name");
-    tl__json_object_begin(j, TL_JSON_BLOCK);
+    tl__json_member_u64(j, "level", 2); /* a chip's program; other levels have programs of their own kind */
+    tl__json_member_string(j, "orchestrator_name", map->orchestrator);
+    tl__json_member_object(j, "callable_id_to_name", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < map->count; i++) {
         if (map->names[i] == NULL)
             continue;
         (void)snprintf(id, sizeof(id), "%u", i);
-        tl__json_key(j, id);
-        tl__json_string(j, map->names[i]);
+        tl__json_member_string(j, id, map->names[i]);
     }
     tl__json_object_end(j);
     tl__json_object_end(j);

@@ -53,27 +53,15 @@ void tl__pmu_meta_fini(struct tl_pmu_meta *meta)
 
 /* ---- writing ---- */
 
-static void put_text(struct tl_json *j, const char *key, const char *text)
-{
-    tl__json_key(j, key);
-    tl__json_string(j, text);
-}
-
-static void put_number(struct tl_json *j, const char *key, uint64_t value)
-{
-    tl__json_key(j, key);
-    tl__json_u64(j, value);
-}
-
 static void put_column(struct tl_json *j, const struct tl_pmu_meta_column *c)
 {
     tl__json_object_begin(j, TL_JSON_LINE);
-    put_text(j, "name", c->name);
-    put_text(j, "source", source_words[c->source]);
-    put_text(j, "unit", c->unit);
-    put_text(j, text_words[c->source], c->text);
+    tl__json_member_string(j, "name", c->name);
+    tl__json_member_string(j, "source", source_words[c->source]);
+    tl__json_member_string(j, "unit", c->unit);
+    tl__json_member_string(j, text_words[c->source], c->text);
     if (c->rows_lacking != 0)
-        put_number(j, "rows_lacking", c->rows_lacking);
+        tl__json_member_u64(j, "rows_lacking", c->rows_lacking);
     tl__json_object_end(j);
 }
 
@@ -86,24 +74,22 @@ int tl__pmu_meta_write(const char *dir, const struct tl_pmu_meta *meta, struct t
     if (code != 0)
         return code;
     tl__json_object_begin(j, TL_JSON_BLOCK);
-    put_number(j, "version", TL_PMU_META_VERSION);
-    put_text(j, "arch", meta->arch);
-    put_number(j, "event_type", meta->event_type);
-    put_text(j, "event_name", meta->event_name);
-    put_text(j, "mode", meta->mode);
-    put_text(j, "machine", meta->machine);
-    put_number(j, "clock_freq_hz", meta->clock_freq_hz);
+    tl__json_member_u64(j, "version", TL_PMU_META_VERSION);
+    tl__json_member_string(j, "arch", meta->arch);
+    tl__json_member_u64(j, "event_type", meta->event_type);
+    tl__json_member_string(j, "event_name", meta->event_name);
+    tl__json_member_string(j, "mode", meta->mode);
+    tl__json_member_string(j, "machine", meta->machine);
+    tl__json_member_u64(j, "clock_freq_hz", meta->clock_freq_hz);
     if (meta->run_epoch != 0)
-        put_number(j, "run_epoch", meta->run_epoch);
-    put_number(j, "records", meta->records);
-    put_number(j, "dropped", meta->dropped);
-    tl__json_key(j, "columns");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+        tl__json_member_u64(j, "run_epoch", meta->run_epoch);
+    tl__json_member_u64(j, "records", meta->records);
+    tl__json_member_u64(j, "dropped", meta->dropped);
+    tl__json_member_array(j, "columns", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < meta->n_columns; i++)
         put_column(j, &meta->columns[i]);
     tl__json_array_end(j);
-    tl__json_key(j, "kernels_without_counts");
-    tl__json_array_begin(j, TL_JSON_LINE);
+    tl__json_member_array(j, "kernels_without_counts", TL_JSON_LINE);
     for (uint32_t i = 0; i < meta->n_silent; i++)
         tl__json_i64(j, meta->silent[i]);
     tl__json_array_end(j);

@@ -28,34 +28,25 @@ static void put_text(struct tl_json *j, const char *key, const char *text)
 {
     if (text[0] == '\0')
         return;
-    tl__json_key(j, key);
-    tl__json_string(j, text);
-}
-
-static void put_number(struct tl_json *j, const char *key, uint64_t value)
-{
-    tl__json_key(j, key);
-    tl__json_u64(j, value);
+    tl__json_member_string(j, key, text);
 }
 
 static void put_offset(struct tl_json *j, int64_t offset_ns, uint64_t error_ns)
 {
-    tl__json_key(j, "offset_ns");
-    tl__json_i64(j, offset_ns);
-    put_number(j, "error_ns", error_ns);
+    tl__json_member_i64(j, "offset_ns", offset_ns);
+    tl__json_member_u64(j, "error_ns", error_ns);
 }
 
 static void put_reading(struct tl_json *j, const char *key, const struct tl_clock_reading *r)
 {
     if (r->tries == 0)
         return;
-    tl__json_key(j, key);
-    tl__json_object_begin(j, TL_JSON_LINE);
-    put_number(j, "at_ns", r->at_ns);
+    tl__json_member_object(j, key, TL_JSON_LINE);
+    tl__json_member_u64(j, "at_ns", r->at_ns);
     if (r->answers > 0)
         put_offset(j, r->offset_ns, r->error_ns);
-    put_number(j, "tries", r->tries);
-    put_number(j, "answers", r->answers);
+    tl__json_member_u64(j, "tries", r->tries);
+    tl__json_member_u64(j, "answers", r->answers);
     tl__json_object_end(j);
 }
 
@@ -68,9 +59,9 @@ int tl__rank_clock_write(const char *dir, const struct tl_rank_clock *c, struct 
     if (code != 0)
         return code;
     tl__json_object_begin(j, TL_JSON_BLOCK);
-    put_number(j, "version", TL_RANK_CLOCK_VERSION);
-    put_number(j, "rank", c->rank);
-    put_number(j, "reference_rank", c->reference_rank);
+    tl__json_member_u64(j, "version", TL_RANK_CLOCK_VERSION);
+    tl__json_member_u64(j, "rank", c->rank);
+    tl__json_member_u64(j, "reference_rank", c->reference_rank);
     put_text(j, "method", tl__clock_method_name(c->method));
     if (c->method != TL_CLOCK_UNKNOWN)
         put_offset(j, c->offset_ns, c->error_ns);
@@ -78,10 +69,10 @@ int tl__rank_clock_write(const char *dir, const struct tl_rank_clock *c, struct 
     put_text(j, "host", c->host);
     put_text(j, "boot_id", c->boot_id);
     put_text(j, "time_ns", c->time_ns);
-    put_number(j, "monotonic_ns", c->monotonic_ns);
-    put_number(j, "unix_ns", c->unix_ns);
+    tl__json_member_u64(j, "monotonic_ns", c->monotonic_ns);
+    tl__json_member_u64(j, "unix_ns", c->unix_ns);
     if (c->unix_error_ns != UINT64_MAX)
-        put_number(j, "unix_error_ns", c->unix_error_ns);
+        tl__json_member_u64(j, "unix_error_ns", c->unix_error_ns);
     put_reading(j, "begin", &c->begin);
     put_reading(j, "end", &c->end);
     tl__json_object_end(j);

@@ -94,8 +94,7 @@ void tl__scope_stats_fini(struct tl_scope_stats *s)
 
 static void put_sizes(struct tl_json *j, const char *key, const uint64_t *sizes, uint32_t count)
 {
-    tl__json_key(j, key);
-    tl__json_array_begin(j, TL_JSON_LINE);
+    tl__json_member_array(j, key, TL_JSON_LINE);
     for (uint32_t i = 0; i < count; i++)
         tl__json_u64(j, sizes[i]);
     tl__json_array_end(j);
@@ -104,19 +103,14 @@ static void put_sizes(struct tl_json *j, const char *key, const uint64_t *sizes,
 static void put_head(struct tl_json *j, const struct tl_scope_stats *s)
 {
     tl__json_object_begin(j, TL_JSON_LINE);
-    tl__json_key(j, "version");
-    tl__json_u64(j, TL_SCOPE_VERSION);
-    tl__json_key(j, "fatal");
-    tl__json_bool(j, s->fatal);
-    tl__json_key(j, "dropped");
-    tl__json_u64(j, s->dropped);
-    tl__json_key(j, "total");
-    tl__json_u64(j, s->count);
+    tl__json_member_u64(j, "version", TL_SCOPE_VERSION);
+    tl__json_member_bool(j, "fatal", s->fatal);
+    tl__json_member_u64(j, "dropped", s->dropped);
+    tl__json_member_u64(j, "total", s->count);
     put_sizes(j, "task_window_max", s->size[TL_RING_TASKS], s->n_rings);
     put_sizes(j, "heap_max", s->size[TL_RING_HEAP], s->n_rings);
     put_sizes(j, "dep_pool_max", s->size[TL_RING_DEPS], s->n_rings);
-    tl__json_key(j, "tensormap_max");
-    tl__json_u64(j, s->tensormap_max);
+    tl__json_member_u64(j, "tensormap_max", s->tensormap_max);
     tl__json_object_end(j);
     tl__json_newline(j);
 }
@@ -130,22 +124,15 @@ static void put_boundary(struct tl_json *j, const struct tl_scope_stats *s, cons
     };
 
     tl__json_object_begin(j, TL_JSON_LINE);
-    tl__json_key(j, "site");
-    tl__json_string(j, s->sites[b->site]);
-    tl__json_key(j, "phase");
-    tl__json_string(j, b->ends ? "end" : "begin");
-    tl__json_key(j, "depth");
-    tl__json_u64(j, b->depth);
-    tl__json_key(j, "ring");
-    tl__json_u64(j, b->ring);
+    tl__json_member_string(j, "site", s->sites[b->site]);
+    tl__json_member_string(j, "phase", b->ends ? "end" : "begin");
+    tl__json_member_u64(j, "depth", b->depth);
+    tl__json_member_u64(j, "ring", b->ring);
     for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {
-        tl__json_key(j, keys[r][0]);
-        tl__json_u64(j, b->span[r].tail);
-        tl__json_key(j, keys[r][1]);
-        tl__json_u64(j, b->span[r].head);
+        tl__json_member_u64(j, keys[r][0], b->span[r].tail);
+        tl__json_member_u64(j, keys[r][1], b->span[r].head);
     }
-    tl__json_key(j, "tensormap");
-    tl__json_u64(j, b->tensormap);
+    tl__json_member_u64(j, "tensormap", b->tensormap);
     tl__json_object_end(j);
     tl__json_newline(j);
 }

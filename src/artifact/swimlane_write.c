@@ -44,26 +44,18 @@ static int sort_by_thread(const struct tl_swimlane *s, bool phases, uint32_t lea
 
 static void put_anchors(struct tl_json *j, const struct tl_swimlane *s)
 {
-    tl__json_key(j, "clock_anchors");
-    tl__json_object_begin(j, TL_JSON_BLOCK);
-    tl__json_key(j, "schema_version");
-    tl__json_u64(j, 1);
-    tl__json_key(j, "samples");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_object(j, "clock_anchors", TL_JSON_BLOCK);
+    tl__json_member_u64(j, "schema_version", 1);
+    tl__json_member_array(j, "samples", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < s->n_anchors; i++) {
         const struct tl_swim_anchor *a = &s->anchors[i];
 
         tl__json_object_begin(j, TL_JSON_LINE);
-        tl__json_key(j, "position");
-        tl__json_string(j, a->position);
-        tl__json_key(j, "host_before_ns");
-        tl__json_u64(j, a->host_before_ns);
-        tl__json_key(j, "device_cycles");
-        tl__json_u64(j, a->device_cycles);
-        tl__json_key(j, "host_after_ns");
-        tl__json_u64(j, a->host_after_ns);
-        tl__json_key(j, "uncertainty_ns");
-        tl__json_u64(j, a->uncertainty_ns);
+        tl__json_member_string(j, "position", a->position);
+        tl__json_member_u64(j, "host_before_ns", a->host_before_ns);
+        tl__json_member_u64(j, "device_cycles", a->device_cycles);
+        tl__json_member_u64(j, "host_after_ns", a->host_after_ns);
+        tl__json_member_u64(j, "uncertainty_ns", a->uncertainty_ns);
         tl__json_object_end(j);
     }
     tl__json_array_end(j);
@@ -72,36 +64,27 @@ static void put_anchors(struct tl_json *j, const struct tl_swimlane *s)
 
 static void put_metadata(struct tl_json *j, const struct tl_swimlane *s)
 {
-    tl__json_key(j, "metadata");
-    tl__json_object_begin(j, TL_JSON_BLOCK);
+    tl__json_member_object(j, "metadata", TL_JSON_BLOCK);
     if (s->form == TL_SWIM_2026_09) {
-        tl__json_key(j, "runtime");
-        tl__json_string(j, s->runtime);
+        tl__json_member_string(j, "runtime", s->runtime);
     }
-    tl__json_key(j, "clock_freq_hz");
-    tl__json_u64(j, s->clock_freq_hz);
-    tl__json_key(j, "num_cores");
-    tl__json_u64(j, s->num_cores);
-    tl__json_key(j, "core_types");
-    tl__json_array_begin(j, TL_JSON_LINE);
+    tl__json_member_u64(j, "clock_freq_hz", s->clock_freq_hz);
+    tl__json_member_u64(j, "num_cores", s->num_cores);
+    tl__json_member_array(j, "core_types", TL_JSON_LINE);
     for (uint32_t i = 0; i < s->num_cores; i++)
         tl__json_string(j, s->core_types[i] == TL_AIC ? "aic" : "aiv");
     tl__json_array_end(j);
     if (s->orch_is_host_clock) {
-        tl__json_key(j, "orchestrator_source");
-        tl__json_string(j, "host");
-        tl__json_key(j, "orchestrator_clock_domain");
-        tl__json_string(j, "host_monotonic_ns");
+        tl__json_member_string(j, "orchestrator_source", "host");
+        tl__json_member_string(j, "orchestrator_clock_domain", "host_monotonic_ns");
     }
     if (s->form == TL_SWIM_2026_09 && s->host_domain[0] != '\0') {
-        tl__json_key(j, "host_clock_domain_id");
-        tl__json_string(j, s->host_domain);
+        tl__json_member_string(j, "host_clock_domain_id", s->host_domain);
     }
     if (s->n_anchors > 0)
         put_anchors(j, s);
     if (s->level >= 3 && s->core_to_thread != NULL) {
-        tl__json_key(j, "core_to_thread");
-        tl__json_array_begin(j, TL_JSON_LINE);
+        tl__json_member_array(j, "core_to_thread", TL_JSON_LINE);
         for (uint32_t i = 0; i < s->num_cores; i++)
             tl__json_i64(j, s->core_to_thread[i]);
         tl__json_array_end(j);
@@ -113,8 +96,7 @@ static void put_metadata(struct tl_json *j, const struct tl_swimlane *s)
 
 static void put_cores(struct tl_json *j, const struct tl_swimlane *s)
 {
-    tl__json_key(j, "aicore_tasks");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "aicore_tasks", TL_JSON_BLOCK);
     for (uint64_t i = 0; i < s->n_cores; i++) {
         const struct tl_swim_core *c = &s->cores[i];
 
@@ -134,8 +116,7 @@ static void put_cores(struct tl_json *j, const struct tl_swimlane *s)
 
 static void put_aicpus(struct tl_json *j, const struct tl_swimlane *s)
 {
-    tl__json_key(j, "aicpu_tasks");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "aicpu_tasks", TL_JSON_BLOCK);
     for (uint64_t i = 0; i < s->n_aicpus; i++) {
         const struct tl_swim_aicpu *a = &s->aicpus[i];
 
@@ -151,8 +132,7 @@ static void put_aicpus(struct tl_json *j, const struct tl_swimlane *s)
 
 static void put_shared(struct tl_json *j, const char *key, const uint32_t shared[3])
 {
-    tl__json_key(j, key);
-    tl__json_array_begin(j, TL_JSON_LINE);
+    tl__json_member_array(j, key, TL_JSON_LINE);
     for (unsigned i = 0; i < 3; i++)
         tl__json_u64(j, shared[i]);
     tl__json_array_end(j);
@@ -161,10 +141,8 @@ static void put_shared(struct tl_json *j, const char *key, const uint32_t shared
 void tl__swimlane_put_metrics(struct tl_json *j, const struct tl_swim_phase *phase)
 {
     if ((phase->has & TL_SWIM_HAS_POP) != 0) {
-        tl__json_key(j, "pop_hit");
-        tl__json_u64(j, phase->pop_hit);
-        tl__json_key(j, "pop_miss");
-        tl__json_u64(j, phase->pop_miss);
+        tl__json_member_u64(j, "pop_hit", phase->pop_hit);
+        tl__json_member_u64(j, "pop_miss", phase->pop_miss);
     }
     if ((phase->has & TL_SWIM_HAS_SHARED) != 0) {
         put_shared(j, "shared_at_start", phase->shared_at_start);
@@ -175,20 +153,14 @@ void tl__swimlane_put_metrics(struct tl_json *j, const struct tl_swim_phase *pha
 static void put_phase(struct tl_json *j, const struct tl_swimlane *s, const struct tl_swim_phase *p)
 {
     tl__json_object_begin(j, TL_JSON_LINE);
-    tl__json_key(j, "kind");
-    tl__json_string(j, tl__swim_phase_name(s, p));
-    tl__json_key(j, "start_cycles");
-    tl__json_u64(j, p->start_cycles);
-    tl__json_key(j, "end_cycles");
-    tl__json_u64(j, p->end_cycles);
-    tl__json_key(j, "loop_iter");
-    tl__json_u64(j, p->loop_iter);
-    tl__json_key(j, "tasks_processed");
-    tl__json_u64(j, p->tasks_processed);
+    tl__json_member_string(j, "kind", tl__swim_phase_name(s, p));
+    tl__json_member_u64(j, "start_cycles", p->start_cycles);
+    tl__json_member_u64(j, "end_cycles", p->end_cycles);
+    tl__json_member_u64(j, "loop_iter", p->loop_iter);
+    tl__json_member_u64(j, "tasks_processed", p->tasks_processed);
     tl__swimlane_put_metrics(j, p);
     if ((p->has & TL_SWIM_HAS_TASK_ID) != 0) {
-        tl__json_key(j, "task_id");
-        tl__json_u64(j, p->task_id);
+        tl__json_member_u64(j, "task_id", p->task_id);
     }
     tl__json_object_end(j);
 }
@@ -198,27 +170,23 @@ static void put_orch(struct tl_json *j, const struct tl_swimlane *s, const struc
     bool host_clock = s->orch_is_host_clock;
 
     tl__json_object_begin(j, TL_JSON_LINE);
-    tl__json_key(j, "submit_idx");
-    tl__json_u64(j, o->submit_idx);
-    tl__json_key(j, "task_id");
-    tl__json_u64(j, o->task_id);
-    tl__json_key(j, host_clock ? "start_host_ns" : "start_cycles");
-    tl__json_u64(j, o->start_cycles);
-    tl__json_key(j, host_clock ? "end_host_ns" : "end_cycles");
-    tl__json_u64(j, o->end_cycles);
+    tl__json_member_u64(j, "submit_idx", o->submit_idx);
+    tl__json_member_u64(j, "task_id", o->task_id);
+    tl__json_member_u64(j, host_clock ? "start_host_ns" : "start_cycles", o->start_cycles);
+    tl__json_member_u64(j, host_clock ? "end_host_ns" : "end_cycles", o->end_cycles);
     if (s->form == TL_SWIM_2026_09) {
-        tl__json_key(j, "run_epoch");
-        tl__json_u64(j, o->run_epoch);
+        tl__json_member_u64(j, "run_epoch", o->run_epoch);
     }
     tl__json_object_end(j);
 }
 
 static void put_threads(struct tl_json *j, const struct tl_swimlane *s, bool phases, const struct tl_swim_by_thread *by)
 {
-    tl__json_key(j, phases                  ? "aicpu_scheduler_phases"
-                    : s->orch_is_host_clock ? "host_orchestrator_phases"
-                                            : "aicpu_orchestrator_phases");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j,
+                          phases                  ? "aicpu_scheduler_phases"
+                          : s->orch_is_host_clock ? "host_orchestrator_phases"
+                                                  : "aicpu_orchestrator_phases",
+                          TL_JSON_BLOCK);
     for (uint32_t t = 0; t < by->threads; t++) {
         tl__json_array_begin(j, TL_JSON_BLOCK);
         for (uint64_t i = by->starts[t]; i < by->starts[t + 1]; i++) {
@@ -236,8 +204,7 @@ static void put_all(struct tl_json *j, const struct tl_swimlane *s, const struct
                     const struct tl_swim_by_thread *orchs)
 {
     tl__json_object_begin(j, TL_JSON_BLOCK);
-    tl__json_key(j, "chip_swimlane_level");
-    tl__json_u64(j, s->level);
+    tl__json_member_u64(j, "chip_swimlane_level", s->level);
     put_metadata(j, s);
     put_cores(j, s);
     if (s->level >= 2 && s->form == TL_SWIM_2026_09)

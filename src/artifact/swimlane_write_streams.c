@@ -2,25 +2,11 @@
 /* What the writer puts in the form of September 2026 in place of lists by thread. */
 #include "artifact/swimlane_impl.h"
 
-static void put_u64(struct tl_json *j, const char *key, uint64_t value)
-{
-    tl__json_key(j, key);
-    tl__json_u64(j, value);
-}
-
-static void put_word(struct tl_json *j, const char *key, const char *value)
-{
-    tl__json_key(j, key);
-    tl__json_string(j, value);
-}
-
 void tl__swimlane_put_scheduler_tasks(struct tl_json *j, const struct tl_swimlane *s)
 {
-    tl__json_key(j, "scheduler_tasks");
-    tl__json_object_begin(j, TL_JSON_BLOCK);
-    put_word(j, "producer", s->cores_schedule ? "aicore" : "aicpu");
-    tl__json_key(j, "records");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_object(j, "scheduler_tasks", TL_JSON_BLOCK);
+    tl__json_member_string(j, "producer", s->cores_schedule ? "aicore" : "aicpu");
+    tl__json_member_array(j, "records", TL_JSON_BLOCK);
     for (uint64_t i = 0; i < s->n_aicpus; i++) {
         const struct tl_swim_aicpu *a = &s->aicpus[i];
 
@@ -39,14 +25,14 @@ void tl__swimlane_put_scheduler_tasks(struct tl_json *j, const struct tl_swimlan
 static void put_record(struct tl_json *j, const struct tl_swimlane *s, const struct tl_swim_phase *p)
 {
     tl__json_object_begin(j, TL_JSON_LINE);
-    put_u64(j, "start_cycles", p->start_cycles);
-    put_u64(j, "end_cycles", p->end_cycles);
-    put_u64(j, "run_epoch", p->run_epoch);
-    put_u64(j, "loop_iter", p->loop_iter);
-    put_word(j, "kind",
-             p->kind == TL_PHASE_RESOLVE_STANDALONE && !s->cores_schedule ? tl__phase_name(p->kind)
-                                                                          : tl__swim_phase_name(s, p));
-    put_u64(j, "tasks_processed", p->tasks_processed);
+    tl__json_member_u64(j, "start_cycles", p->start_cycles);
+    tl__json_member_u64(j, "end_cycles", p->end_cycles);
+    tl__json_member_u64(j, "run_epoch", p->run_epoch);
+    tl__json_member_u64(j, "loop_iter", p->loop_iter);
+    tl__json_member_string(j, "kind",
+                           p->kind == TL_PHASE_RESOLVE_STANDALONE && !s->cores_schedule ? tl__phase_name(p->kind)
+                                                                                        : tl__swim_phase_name(s, p));
+    tl__json_member_u64(j, "tasks_processed", p->tasks_processed);
     tl__json_key(j, "task_id");
     if ((p->has & TL_SWIM_HAS_TASK_ID) != 0)
         tl__json_u64(j, p->task_id);
@@ -57,15 +43,14 @@ static void put_record(struct tl_json *j, const struct tl_swimlane *s, const str
 
 static void put_metrics(struct tl_json *j, const struct tl_swimlane *s, const uint64_t *rows, uint64_t count)
 {
-    tl__json_key(j, "metrics");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "metrics", TL_JSON_BLOCK);
     for (uint64_t i = 0; i < count; i++) {
         const struct tl_swim_phase *p = &s->phases[rows[i]];
 
         if ((p->has & (TL_SWIM_HAS_POP | TL_SWIM_HAS_SHARED)) == 0)
             continue;
         tl__json_object_begin(j, TL_JSON_LINE);
-        put_u64(j, "record_index", i);
+        tl__json_member_u64(j, "record_index", i);
         tl__swimlane_put_metrics(j, p);
         tl__json_object_end(j);
     }
@@ -91,22 +76,18 @@ static void put_stream(struct tl_json *j, const struct tl_swimlane *s, uint32_t 
     struct tl_swim_stream of = stream_of(s, scheduler, count);
 
     tl__json_object_begin(j, TL_JSON_BLOCK);
-    put_word(j, "platform", s->platform);
-    put_word(j, "producer", of.aicore ? "aicore" : "aicpu");
-    put_u64(j, "scheduler_id", scheduler);
-    put_u64(j, "worker_id", of.worker_id);
-    put_word(j, "core_type", of.aicore ? "aicore" : "aicpu");
-    tl__json_key(j, "physical_core_id");
-    tl__json_null(j);
-    tl__json_key(j, "capture");
-    tl__json_object_begin(j, TL_JSON_LINE);
-    put_u64(j, "committed", of.committed);
-    put_u64(j, "dropped", of.dropped);
-    tl__json_key(j, "truncated");
-    tl__json_bool(j, of.truncated);
+    tl__json_member_string(j, "platform", s->platform);
+    tl__json_member_string(j, "producer", of.aicore ? "aicore" : "aicpu");
+    tl__json_member_u64(j, "scheduler_id", scheduler);
+    tl__json_member_u64(j, "worker_id", of.worker_id);
+    tl__json_member_string(j, "core_type", of.aicore ? "aicore" : "aicpu");
+    tl__json_member_null(j, "physical_core_id");
+    tl__json_member_object(j, "capture", TL_JSON_LINE);
+    tl__json_member_u64(j, "committed", of.committed);
+    tl__json_member_u64(j, "dropped", of.dropped);
+    tl__json_member_bool(j, "truncated", of.truncated);
     tl__json_object_end(j);
-    tl__json_key(j, "records");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "records", TL_JSON_BLOCK);
     for (uint64_t i = 0; i < count; i++)
         put_record(j, s, &s->phases[rows[i]]);
     tl__json_array_end(j);
@@ -117,10 +98,8 @@ static void put_stream(struct tl_json *j, const struct tl_swimlane *s, uint32_t 
 void tl__swimlane_put_scheduler_records(struct tl_json *j, const struct tl_swimlane *s,
                                         const struct tl_swim_by_thread *by)
 {
-    tl__json_key(j, "scheduler_records");
-    tl__json_object_begin(j, TL_JSON_BLOCK);
-    tl__json_key(j, "streams");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_object(j, "scheduler_records", TL_JSON_BLOCK);
+    tl__json_member_array(j, "streams", TL_JSON_BLOCK);
     for (uint32_t t = 0; t < by->threads; t++)
         if (by->starts[t + 1] > by->starts[t])
             put_stream(j, s, t, &by->order[by->starts[t]], by->starts[t + 1] - by->starts[t]);

@@ -77,6 +77,49 @@ void tl__json_null(struct tl_json *json);
 /* As strings: for 64-bit values that some readers would round. `digits` of hex, after "0x". */
 void tl__json_u64_string(struct tl_json *json, uint64_t value);
 void tl__json_hex_string(struct tl_json *json, uint64_t value, unsigned digits);
+/* A member of the open object: its key and its value. */
+static inline void tl__json_member_u64(struct tl_json *json, const char *key, uint64_t value)
+{
+    tl__json_key(json, key);
+    tl__json_u64(json, value);
+}
+static inline void tl__json_member_i64(struct tl_json *json, const char *key, int64_t value)
+{
+    tl__json_key(json, key);
+    tl__json_i64(json, value);
+}
+static inline void tl__json_member_f64(struct tl_json *json, const char *key, double value)
+{
+    tl__json_key(json, key);
+    tl__json_f64(json, value);
+}
+static inline void tl__json_member_bool(struct tl_json *json, const char *key, bool value)
+{
+    tl__json_key(json, key);
+    tl__json_bool(json, value);
+}
+/* NULL is null. */
+static inline void tl__json_member_string(struct tl_json *json, const char *key, const char *text)
+{
+    tl__json_key(json, key);
+    tl__json_string(json, text);
+}
+static inline void tl__json_member_null(struct tl_json *json, const char *key)
+{
+    tl__json_key(json, key);
+    tl__json_null(json);
+}
+static inline void tl__json_member_object(struct tl_json *json, const char *key, enum tl_json_style style)
+{
+    tl__json_key(json, key);
+    tl__json_object_begin(json, style);
+}
+static inline void tl__json_member_array(struct tl_json *json, const char *key, enum tl_json_style style)
+{
+    tl__json_key(json, key);
+    tl__json_array_begin(json, style);
+}
+
 /* A value that is JSON already. */
 void tl__json_raw(struct tl_json *json, const char *text, size_t bytes);
 /* Ends a document at depth 0; another may follow (JSON lines). */

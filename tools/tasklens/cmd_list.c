@@ -40,22 +40,14 @@ static void print_program(const struct tl_program *p)
 
 static void text_of(struct tl_json *j, const char *key, const char *text)
 {
-    tl__json_key(j, key);
-    tl__json_string(j, text != NULL ? text : "");
-}
-
-static void number_of(struct tl_json *j, const char *key, int64_t value)
-{
-    tl__json_key(j, key);
-    tl__json_i64(j, value);
+    tl__json_member_string(j, key, text != NULL ? text : "");
 }
 
 static void json_case(struct tl_json *j, const char *name, const struct tl_case *c)
 {
     tl__json_object_begin(j, TL_JSON_LINE);
     text_of(j, "name", name);
-    tl__json_key(j, "settings");
-    tl__json_object_begin(j, TL_JSON_LINE);
+    tl__json_member_object(j, "settings", TL_JSON_LINE);
     for (size_t i = 0; c != NULL && i < SETTINGS_MAX && c->settings[i].name != NULL; i++) {
         tl__json_key_string(j, c->settings[i].name);
         tl__json_i64(j, c->settings[i].value);
@@ -69,21 +61,19 @@ static void json_program(struct tl_json *j, const struct tl_program *p)
     tl__json_object_begin(j, TL_JSON_BLOCK);
     text_of(j, "name", p->name);
     text_of(j, "summary", p->summary);
-    tl__json_key(j, "cases");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "cases", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < p->n_cases; i++)
         json_case(j, p->cases[i].name, &p->cases[i]);
     if (p->n_cases == 0)
         json_case(j, "default", NULL);
     tl__json_array_end(j);
-    tl__json_key(j, "params");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "params", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < p->n_params; i++) {
         tl__json_object_begin(j, TL_JSON_LINE);
         text_of(j, "name", p->params[i].name);
-        number_of(j, "default", p->params[i].value);
-        number_of(j, "min", p->params[i].min);
-        number_of(j, "max", p->params[i].max);
+        tl__json_member_i64(j, "default", p->params[i].value);
+        tl__json_member_i64(j, "min", p->params[i].min);
+        tl__json_member_i64(j, "max", p->params[i].max);
         text_of(j, "help", p->params[i].help);
         tl__json_object_end(j);
     }
@@ -134,9 +124,8 @@ static int print_all(const char *const *names, size_t count, bool bundled, bool 
         tl__json_init(&j, to_stdout, NULL);
         tl__json_object_begin(&j, TL_JSON_BLOCK);
         text_of(&j, "schema", "tasklens.list");
-        number_of(&j, "version", 1);
-        tl__json_key(&j, "programs");
-        tl__json_array_begin(&j, TL_JSON_BLOCK);
+        tl__json_member_i64(&j, "version", 1);
+        tl__json_member_array(&j, "programs", TL_JSON_BLOCK);
     }
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = one(names[i], json ? &j : NULL, bundled);

@@ -202,8 +202,7 @@ static int put_leaf(struct merge *m, struct tl_json *json, size_t i)
 
 static void put_ns(struct tl_json *j, const char *key, int64_t ps)
 {
-    tl__json_key(j, key);
-    tl__json_i64(j, (ps + (ps < 0 ? -500 : 500)) / 1000);
+    tl__json_member_i64(j, key, (ps + (ps < 0 ? -500 : 500)) / 1000);
 }
 
 /* Below the root. */
@@ -218,52 +217,37 @@ static void put_identity(struct tl_json *j, const struct tl_rank_leaf *leaf)
 {
     if (!leaf->has_identity)
         return;
-    tl__json_key(j, "run_id");
-    tl__json_string(j, leaf->identity.run_id);
-    tl__json_key(j, "task_slot");
-    tl__json_u64(j, leaf->identity.task_slot);
-    tl__json_key(j, "group_index");
-    tl__json_u64(j, leaf->identity.group_index);
-    tl__json_key(j, "group_size");
-    tl__json_u64(j, leaf->identity.group_size);
+    tl__json_member_string(j, "run_id", leaf->identity.run_id);
+    tl__json_member_u64(j, "task_slot", leaf->identity.task_slot);
+    tl__json_member_u64(j, "group_index", leaf->identity.group_index);
+    tl__json_member_u64(j, "group_size", leaf->identity.group_size);
 }
 
 /* Where the ranks stand, for the trace's metadata and for --json. */
 static void put_places(struct tl_json *j, const struct merge *m)
 {
-    tl__json_key(j, "ranks");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "ranks", TL_JSON_BLOCK);
     for (size_t i = 0; i < m->leaves->count; i++) {
         const struct tl_rank_place *p = &m->places[i];
 
         tl__json_object_begin(j, TL_JSON_LINE);
-        tl__json_key(j, "rank");
-        tl__json_u64(j, p->rank);
-        tl__json_key(j, "dispatch");
-        tl__json_u64(j, p->dispatch);
-        tl__json_key(j, "path");
-        tl__json_string(j, path_of(m, i));
+        tl__json_member_u64(j, "rank", p->rank);
+        tl__json_member_u64(j, "dispatch", p->dispatch);
+        tl__json_member_string(j, "path", path_of(m, i));
         put_identity(j, &m->leaves->list[i]);
-        tl__json_key(j, "program");
-        tl__json_string(j, m->leaves->list[i].program.program);
-        tl__json_key(j, "tasks");
-        tl__json_u64(j, m->parts[i].tasks);
+        tl__json_member_string(j, "program", m->leaves->list[i].program.program);
+        tl__json_member_u64(j, "tasks", m->parts[i].tasks);
         put_ns(j, "begin_ns", p->offset_ps);
         put_ns(j, "wall_ns", m->parts[i].wall_ps);
-        tl__json_key(j, "clock");
-        tl__json_string(j, tl__clock_method_name(p->method));
-        tl__json_key(j, "aligned");
-        tl__json_bool(j, p->known);
+        tl__json_member_string(j, "clock", tl__clock_method_name(p->method));
+        tl__json_member_bool(j, "aligned", p->known);
         if (p->known) {
-            tl__json_key(j, "error_ns");
-            tl__json_u64(j, p->error_ns);
+            tl__json_member_u64(j, "error_ns", p->error_ns);
             if (p->doubt[0] != '\0') {
-                tl__json_key(j, "doubt");
-                tl__json_string(j, p->doubt);
+                tl__json_member_string(j, "doubt", p->doubt);
             }
         } else {
-            tl__json_key(j, "reason");
-            tl__json_string(j, p->why);
+            tl__json_member_string(j, "reason", p->why);
         }
         tl__json_object_end(j);
     }
@@ -296,8 +280,7 @@ static void order_to_json(void *ctx, const char *text)
 
 static void put_orders(struct tl_json *j, const struct merge *m)
 {
-    tl__json_key(j, "order");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "order", TL_JSON_BLOCK);
     each_order(m, order_to_json, j);
     tl__json_array_end(j);
 }
@@ -318,17 +301,13 @@ static int write_trace(struct merge *m)
     if (!output.to_stdout)
         (void)snprintf(m->trace, sizeof(m->trace), "%s", output.out.path);
     tl__json_object_begin(json, TL_JSON_BLOCK);
-    tl__json_key(json, "traceEvents");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, "traceEvents", TL_JSON_BLOCK);
     for (size_t i = 0; failed == 0 && i < m->leaves->count; i++)
         failed = put_leaf(m, json, i);
     tl__json_array_end(json);
-    tl__json_key(json, "displayTimeUnit");
-    tl__json_string(json, "ns");
-    tl__json_key(json, "metadata");
-    tl__json_object_begin(json, TL_JSON_BLOCK);
-    tl__json_key(json, "writer");
-    tl__json_string(json, "tasklens swimlane");
+    tl__json_member_string(json, "displayTimeUnit", "ns");
+    tl__json_member_object(json, "metadata", TL_JSON_BLOCK);
+    tl__json_member_string(json, "writer", "tasklens swimlane");
     put_places(json, m);
     put_orders(json, m);
     tl__json_object_end(json);
@@ -461,8 +440,7 @@ static int report(const struct merge *m)
         tl__json_init(&json, json_to_stdout, NULL);
         tl__json_object_begin(&json, TL_JSON_BLOCK);
         tl__json_head(&json, "swimlane", "ranks", m->leaves->root);
-        tl__json_key(&json, "trace");
-        tl__json_string(&json, m->trace);
+        tl__json_member_string(&json, "trace", m->trace);
         put_places(&json, m);
         put_orders(&json, m);
         tl__json_object_end(&json);

@@ -155,8 +155,7 @@ static void json_pair(struct tl_json *json, struct html *h, uint32_t number)
 
 static void json_kinds(struct tl_json *json, struct html *h)
 {
-    tl__json_key(json, "kinds");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, "kinds", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < h->kinds.count; i++) {
         tl__json_array_begin(json, TL_JSON_LINE);
         for (unsigned k = 0; k < 3; k++) {
@@ -175,8 +174,7 @@ static void json_kinds(struct tl_json *json, struct html *h)
 
 static void json_words(struct tl_json *json, const struct tl_words *words)
 {
-    tl__json_key(json, "words");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, "words", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < words->count; i++) {
         size_t n;
         const char *text = tl__words_get(words, i, &n);
@@ -196,15 +194,11 @@ static void json_head(struct tl_json *json, const struct html *h)
                   {"loose", h->s->graph->loose},           {"skipped", h->s->deps->n_filtered},
                   {"unlevelled", h->s->graph->unlevelled}, {"edges", h->part->n_edges}};
 
-    tl__json_key(json, "dir");
-    tl__json_string(json, h->s->dir);
-    tl__json_key(json, "part");
-    tl__json_string(json, h->part->title);
-    tl__json_key(json, "engine");
-    tl__json_string(json, tl__deps_engines[h->engine]);
+    tl__json_member_string(json, "dir", h->s->dir);
+    tl__json_member_string(json, "part", h->part->title);
+    tl__json_member_string(json, "engine", tl__deps_engines[h->engine]);
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        tl__json_key(json, counts[i].key);
-        tl__json_u64(json, counts[i].value);
+        tl__json_member_u64(json, counts[i].key, counts[i].value);
     }
     tl__json_key(json, "width");
     json_point(json, h->layout->width);
@@ -219,13 +213,11 @@ static void put_data(struct tl_json *json, void *ctx)
     tl__json_object_begin(json, TL_JSON_BLOCK);
     json_head(json, h);
     json_kinds(json, h);
-    tl__json_key(json, "tasks");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, "tasks", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < h->part->n_tasks; i++)
         json_task(json, h, i);
     tl__json_array_end(json);
-    tl__json_key(json, "pairs");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, "pairs", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < h->part->n_pairs; i++)
         json_pair(json, h, i);
     tl__json_array_end(json);

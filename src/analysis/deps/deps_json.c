@@ -14,13 +14,11 @@
 
 void tl__deps_json_kernels(struct tl_json *json, const struct tl_deps_subject *s, const int32_t kernel_ids[3])
 {
-    tl__json_key(json, "kernel_ids");
-    tl__json_array_begin(json, TL_JSON_LINE);
+    tl__json_member_array(json, "kernel_ids", TL_JSON_LINE);
     for (unsigned i = 0; i < 3; i++)
         tl__json_i64(json, kernel_ids[i]);
     tl__json_array_end(json);
-    tl__json_key(json, "kernels");
-    tl__json_array_begin(json, TL_JSON_LINE);
+    tl__json_member_array(json, "kernels", TL_JSON_LINE);
     for (unsigned i = 0; i < 3; i++)
         tl__json_string(json, kernel_ids[i] >= 0 ? tl__name_of(s->names, kernel_ids[i]) : NULL);
     tl__json_array_end(json);
@@ -34,8 +32,7 @@ void tl__deps_json_task(struct tl_json *json, const struct tl_deps_subject *s, u
 
 static void json_u64s(struct tl_json *json, const char *key, const uint64_t *values, unsigned count)
 {
-    tl__json_key(json, key);
-    tl__json_array_begin(json, TL_JSON_LINE);
+    tl__json_member_array(json, key, TL_JSON_LINE);
     for (unsigned i = 0; i < count; i++)
         tl__json_u64(json, values[i]);
     tl__json_array_end(json);
@@ -51,8 +48,7 @@ static void json_view(struct tl_json *json, const char *side, const struct tl_de
     (void)snprintf(key, sizeof(key), "%sshape", side);
     json_u64s(json, key, shape, view->rank);
     (void)snprintf(key, sizeof(key), "%sstart_offset", side);
-    tl__json_key(json, key);
-    tl__json_u64(json, view->start_offset);
+    tl__json_member_u64(json, key, view->start_offset);
     (void)snprintf(key, sizeof(key), "%sstrides", side);
     json_u64s(json, key, view->strides, view->rank);
 }
@@ -69,8 +65,7 @@ static void json_tensor(struct tl_json *json, const struct tl_deps_subject *s, u
         return;
     }
     tl__json_hex_string(json, tensor->buffer_addr, 16);
-    tl__json_key(json, "version");
-    tl__json_u64(json, tensor->version);
+    tl__json_member_u64(json, "version", tensor->version);
 }
 
 static void json_flags(struct tl_json *json, uint8_t flags)
@@ -92,21 +87,18 @@ static void json_edge_members(struct tl_json *json, const struct tl_deps_subject
 {
     tl__json_task(json, "pred", tl__task_layout_of(s->deps->runtime), edge->pred);
     tl__json_task(json, "succ", tl__task_layout_of(s->deps->runtime), edge->succ);
-    tl__json_key(json, "arg");
-    tl__json_i64(json, edge->arg);
-    tl__json_key(json, "source");
-    tl__json_string(json, tl__deps_source_name(edge->source));
+    tl__json_member_i64(json, "arg", edge->arg);
+    tl__json_member_string(json, "source", tl__deps_source_name(edge->source));
     json_flags(json, edge->flags);
     if (edge->source == TL_DEPS_EXPLICIT)
         return;
     json_tensor(json, s, edge->tensor_id);
-    tl__json_key(json, "dtype");
-    tl__json_string(json, tl_dtype_name(edge->consumer.dtype));
+    tl__json_member_string(json, "dtype", tl_dtype_name(edge->consumer.dtype));
     json_view(json, "consumer_", &edge->consumer);
     if (edge->source != TL_DEPS_TENSORMAP)
         return;
-    tl__json_key(json, "overlap");
-    tl__json_string(json, edge->overlap == TL_DEPS_OVERLAP_NONE ? NULL : tl__deps_overlap_name(edge->overlap));
+    tl__json_member_string(json, "overlap",
+                           edge->overlap == TL_DEPS_OVERLAP_NONE ? NULL : tl__deps_overlap_name(edge->overlap));
     json_view(json, "producer_", &edge->producer);
 }
 
@@ -124,24 +116,16 @@ static void json_level(struct tl_json *json, const struct tl_deps_subject *s, ui
         tl__json_null(json);
 }
 
-static void json_count(struct tl_json *json, const char *key, uint64_t value)
-{
-    tl__json_key(json, key);
-    tl__json_u64(json, value);
-}
-
 /* ---- one task ---- */
 
 static void json_arg(struct tl_json *json, const struct tl_deps_subject *s, const struct tl_deps_arg *arg)
 {
-    json_count(json, "idx", arg->idx);
-    tl__json_key(json, "type");
-    tl__json_string(json, tl__deps_type_name(arg->type));
+    tl__json_member_u64(json, "idx", arg->idx);
+    tl__json_member_string(json, "type", tl__deps_type_name(arg->type));
     if (!arg->has_view)
         return;
     json_tensor(json, s, arg->tensor_id);
-    tl__json_key(json, "dtype");
-    tl__json_string(json, tl_dtype_name(arg->view.dtype));
+    tl__json_member_string(json, "dtype", tl_dtype_name(arg->view.dtype));
     json_view(json, "", &arg->view);
 }
 
@@ -151,20 +135,17 @@ static void json_task_members(struct tl_json *json, const struct tl_deps_subject
 
     tl__deps_json_task(json, s, task);
     json_level(json, s, task);
-    tl__json_key(json, "scope");
-    tl__json_string(json, t->manual ? "manual" : "auto");
-    tl__json_key(json, "early_dispatch");
-    tl__json_bool(json, t->early_dispatch);
-    json_count(json, "block_num", t->block_num);
-    json_count(json, "producers", s->graph->producers[task]);
-    json_count(json, "consumers", s->graph->consumers[task]);
+    tl__json_member_string(json, "scope", t->manual ? "manual" : "auto");
+    tl__json_member_bool(json, "early_dispatch", t->early_dispatch);
+    tl__json_member_u64(json, "block_num", t->block_num);
+    tl__json_member_u64(json, "producers", s->graph->producers[task]);
+    tl__json_member_u64(json, "consumers", s->graph->consumers[task]);
 }
 
 static void json_args(struct tl_json *json, const struct tl_deps_subject *s, const struct tl_deps_task *t,
                       enum tl_json_style style)
 {
-    tl__json_key(json, "args");
-    tl__json_array_begin(json, style);
+    tl__json_member_array(json, "args", style);
     for (uint32_t i = 0; i < t->n_args; i++) {
         tl__json_object_begin(json, TL_JSON_LINE);
         json_arg(json, s, &s->deps->args[t->first_arg + i]);
@@ -177,8 +158,7 @@ static void json_args(struct tl_json *json, const struct tl_deps_subject *s, con
 static void json_all(struct tl_json *json, const struct tl_deps_subject *s, const char *key,
                      const struct tl_deps_edge *edges, uint64_t count)
 {
-    tl__json_key(json, key);
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, key, TL_JSON_BLOCK);
     for (uint64_t i = 0; i < count; i++) {
         tl__json_object_begin(json, TL_JSON_LINE);
         json_edge_members(json, s, &edges[i]);
@@ -189,8 +169,7 @@ static void json_all(struct tl_json *json, const struct tl_deps_subject *s, cons
 
 void tl__deps_json_graph(struct tl_json *json, const struct tl_deps_subject *s)
 {
-    tl__json_key(json, "tasks");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, "tasks", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < s->graph->tasks; i++) {
         tl__json_object_begin(json, TL_JSON_LINE);
         json_task_members(json, s, i);
@@ -206,8 +185,7 @@ void tl__deps_json_graph(struct tl_json *json, const struct tl_deps_subject *s)
 static void json_edges(struct tl_json *json, const struct tl_deps_subject *s, const char *key,
                        struct tl_deps_edge_list *list)
 {
-    tl__json_key(json, key);
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, key, TL_JSON_BLOCK);
     for (uint32_t i = 0; i < list->count; i++) {
         tl__json_object_begin(json, TL_JSON_LINE);
         json_edge_members(json, s, list->edges[i]);
@@ -253,14 +231,12 @@ static int json_reach(struct tl_json *json, const struct tl_deps_subject *s, uin
 
     if (code < 0)
         return code;
-    tl__json_key(json, up ? "fed_by" : "feeds");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, up ? "fed_by" : "feeds", TL_JSON_BLOCK);
     for (uint32_t i = 1; i < reach.count; i++) {
         tl__json_object_begin(json, TL_JSON_LINE);
         tl__deps_json_task(json, s, reach.task[i]);
-        json_count(json, "distance", reach.distance[i]);
-        tl__json_key(json, "edge");
-        tl__json_object_begin(json, TL_JSON_LINE);
+        tl__json_member_u64(json, "distance", reach.distance[i]);
+        tl__json_member_object(json, "edge", TL_JSON_LINE);
         tl__deps_json_edge(json, s, reach.edge[i]);
         tl__json_object_end(json);
         tl__json_object_end(json);
@@ -297,10 +273,8 @@ int tl__deps_path_json(struct tl_json *json, const struct tl_deps_subject *s, ui
     tl__json_head(json, "deps", "path", s->dir);
     tl__json_task(json, "from", tl__task_layout_of(s->deps->runtime), s->deps->tasks[from].task_id);
     tl__json_task(json, "to", tl__task_layout_of(s->deps->runtime), s->deps->tasks[to].task_id);
-    tl__json_key(json, "found");
-    tl__json_bool(json, path.found);
-    tl__json_key(json, "edges");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_bool(json, "found", path.found);
+    tl__json_member_array(json, "edges", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < path.count; i++) {
         tl__json_object_begin(json, TL_JSON_LINE);
         tl__deps_json_edge(json, s, path.edges[i]);
@@ -346,11 +320,10 @@ int tl__deps_list_json(struct tl_json *json, const struct tl_deps_subject *s, co
         return code;
     tl__json_object_begin(json, TL_JSON_BLOCK);
     tl__json_head(json, "deps", "list", s->dir);
-    json_count(json, "task_count", s->graph->tasks - tl__deps_allocations(s->deps));
-    json_count(json, "allocation_count", tl__deps_allocations(s->deps));
-    json_count(json, "shown", list.tasks);
-    tl__json_key(json, "tasks");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_u64(json, "task_count", s->graph->tasks - tl__deps_allocations(s->deps));
+    tl__json_member_u64(json, "allocation_count", tl__deps_allocations(s->deps));
+    tl__json_member_u64(json, "shown", list.tasks);
+    tl__json_member_array(json, "tasks", TL_JSON_BLOCK);
     for (uint64_t i = 0; i < list.count; i++)
         json_list_row(json, s, &list.rows[i]);
     tl__json_array_end(json);

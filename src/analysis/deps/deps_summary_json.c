@@ -14,8 +14,7 @@ struct member {
 static void json_members(struct tl_json *json, const struct member *members, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        tl__json_key(json, members[i].key);
-        tl__json_u64(json, members[i].value);
+        tl__json_member_u64(json, members[i].key, members[i].value);
     }
 }
 
@@ -37,8 +36,7 @@ static void json_edges(struct tl_json *json, const struct tl_deps_graph *g, cons
         {"loose", g->loose},
     };
 
-    tl__json_key(json, "edge_counts");
-    tl__json_object_begin(json, TL_JSON_LINE);
+    tl__json_member_object(json, "edge_counts", TL_JSON_LINE);
     json_members(json, members, COUNT_OF(members));
     tl__json_object_end(json);
 }
@@ -46,8 +44,7 @@ static void json_edges(struct tl_json *json, const struct tl_deps_graph *g, cons
 static void json_tasks(struct tl_json *json, const struct tl_deps_subject *s, const char *key, const uint32_t *tasks,
                        uint32_t count)
 {
-    tl__json_key(json, key);
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, key, TL_JSON_BLOCK);
     for (uint32_t i = 0; i < count; i++) {
         const struct member members[] = {{"producers", s->graph->producers[tasks[i]]},
                                          {"consumers", s->graph->consumers[tasks[i]]}};
@@ -67,8 +64,7 @@ static int json_kinds(struct tl_json *json, const struct tl_deps_subject *s)
 
     if (code < 0)
         return code;
-    tl__json_key(json, "kernels");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, "kernels", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < kinds.count; i++) {
         const struct tl_deps_kind *kind = &kinds.kinds[i];
 

@@ -17,30 +17,25 @@ static void json_extents(struct tl_json *json, const struct tl_dump_record *r)
 {
     unsigned rank = r->rank <= TL_MAX_DIMS ? r->rank : 0;
 
-    tl__json_key(json, "shape");
-    tl__json_array_begin(json, TL_JSON_LINE);
+    tl__json_member_array(json, "shape", TL_JSON_LINE);
     for (unsigned i = 0; i < rank; i++)
         tl__json_u64(json, r->shape[i]);
     tl__json_array_end(json);
-    tl__json_key(json, "strides");
-    tl__json_array_begin(json, TL_JSON_LINE);
+    tl__json_member_array(json, "strides", TL_JSON_LINE);
     for (unsigned i = 0; i < rank; i++)
         tl__json_u64(json, r->strides[i]);
     tl__json_array_end(json);
-    tl__json_key(json, "start_offset");
-    tl__json_u64(json, r->start_offset);
+    tl__json_member_u64(json, "start_offset", r->start_offset);
 }
 
 /* A name each func_id, null where none is known. */
 static void json_kernels(struct tl_json *json, const struct tl_name_map *names, const struct tl_dump_record *r)
 {
-    tl__json_key(json, "func_id");
-    tl__json_array_begin(json, TL_JSON_LINE);
+    tl__json_member_array(json, "func_id", TL_JSON_LINE);
     for (unsigned i = 0; i < r->func_count && i < TL_DUMP_MAX_FUNCS; i++)
         tl__json_i64(json, r->func_id[i]);
     tl__json_array_end(json);
-    tl__json_key(json, "kernels");
-    tl__json_array_begin(json, TL_JSON_LINE);
+    tl__json_member_array(json, "kernels", TL_JSON_LINE);
     for (unsigned i = 0; i < r->func_count && i < TL_DUMP_MAX_FUNCS; i++)
         tl__json_string(json, names != NULL ? tl__name_of(names, r->func_id[i]) : NULL);
     tl__json_array_end(json);
@@ -49,20 +44,14 @@ static void json_kernels(struct tl_json *json, const struct tl_name_map *names, 
 static void json_identity(struct tl_json *json, const struct tl_dump_list *list, uint64_t index,
                           const struct tl_dump_record *r)
 {
-    tl__json_key(json, "index");
-    tl__json_u64(json, index);
+    tl__json_member_u64(json, "index", index);
     tl__json_task(json, "task", list->layout, r->task_id);
     json_kernels(json, list->names, r);
-    tl__json_key(json, "role");
-    tl__json_string(json, tl_role_name(r->role));
-    tl__json_key(json, "stage");
-    tl__json_string(json, tl_stage_name(r->stage));
-    tl__json_key(json, "arg_index");
-    tl__json_u64(json, r->arg_index);
-    tl__json_key(json, "kind");
-    tl__json_string(json, tl_kind_name(r->kind));
-    tl__json_key(json, "dtype");
-    tl__json_string(json, tl_dtype_name(r->dtype));
+    tl__json_member_string(json, "role", tl_role_name(r->role));
+    tl__json_member_string(json, "stage", tl_stage_name(r->stage));
+    tl__json_member_u64(json, "arg_index", r->arg_index);
+    tl__json_member_string(json, "kind", tl_kind_name(r->kind));
+    tl__json_member_string(json, "dtype", tl_dtype_name(r->dtype));
 }
 
 static void json_extreme(struct tl_json *json, const char *key, const struct tl_stats *s, double d, int64_t i)
@@ -115,16 +104,13 @@ static void json_stats(struct tl_json *json, const struct tl_dump_seen *seen)
     } counts[] = {
         {"elements", s->count}, {"nan", s->nan}, {"inf", s->pos_inf}, {"neg_inf", s->neg_inf}, {"zeros", s->zeros}};
 
-    tl__json_key(json, "first");
-    tl__json_array_begin(json, TL_JSON_LINE);
+    tl__json_member_array(json, "first", TL_JSON_LINE);
     for (uint32_t i = 0; i < s->first_count; i++)
         tl__value_json(json, s->dtype, s->first, i);
     tl__json_array_end(json);
-    tl__json_key(json, "stats");
-    tl__json_object_begin(json, TL_JSON_LINE);
+    tl__json_member_object(json, "stats", TL_JSON_LINE);
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        tl__json_key(json, counts[i].key);
-        tl__json_u64(json, counts[i].value);
+        tl__json_member_u64(json, counts[i].key, counts[i].value);
     }
     json_extreme(json, "min", s, s->min, s->min_int);
     json_extreme(json, "max", s, s->max, s->max_int);
@@ -157,23 +143,19 @@ static void json_flags(struct tl_json *json, const struct tl_dump_record *r)
 
         if (!on && i > 1)
             continue; /* as in the manifest: the rest stands there only when it is so */
-        tl__json_key(json, flags[i].key);
-        tl__json_bool(json, on);
+        tl__json_member_bool(json, flags[i].key, on);
     }
     if ((r->flags & (TL_ARG_LOST | TL_ARG_UNSUPPORTED)) != 0) {
-        tl__json_key(json, "payload");
-        tl__json_string(json, (r->flags & TL_ARG_LOST) != 0 ? "lost" : "unsupported");
+        tl__json_member_string(json, "payload", (r->flags & TL_ARG_LOST) != 0 ? "lost" : "unsupported");
     }
     if (r->cause != TL_DUMP_CAUSE_NONE) {
-        tl__json_key(json, "cause");
-        tl__json_string(json, tl_dump_cause_name(r->cause));
+        tl__json_member_string(json, "cause", tl_dump_cause_name(r->cause));
     }
     if ((r->flags & TL_ARG_HAS_HASH) != 0) {
         char hash[24];
 
         (void)snprintf(hash, sizeof(hash), "xxh3:%016" PRIx64, r->hash);
-        tl__json_key(json, "hash");
-        tl__json_string(json, hash);
+        tl__json_member_string(json, "hash", hash);
     }
 }
 
@@ -193,13 +175,10 @@ static void json_row(void *ctx, const struct tl_dump_seen *seen)
     json_identity(json, rows->list, tl__dump_pick_at(rows->list->scan.pick, seen->number), r);
     json_extents(json, r);
     json_flags(json, r);
-    tl__json_key(json, "bin_offset");
-    tl__json_u64(json, r->bin_offset);
-    tl__json_key(json, "bin_size");
-    tl__json_u64(json, r->bin_size);
+    tl__json_member_u64(json, "bin_offset", r->bin_offset);
+    tl__json_member_u64(json, "bin_size", r->bin_size);
     if (seen->problem != NULL) {
-        tl__json_key(json, "unreadable");
-        tl__json_string(json, seen->problem);
+        tl__json_member_string(json, "unreadable", seen->problem);
     }
     if (r->kind == TL_KIND_SCALAR) {
         tl__json_key(json, "value");
@@ -246,21 +225,17 @@ int tl__dump_list_json(struct tl_json *json, const struct tl_dump_list *list, st
     tl__json_object_begin(json, TL_JSON_BLOCK);
     tl__json_head(json, "dump", "list", list->dir);
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        tl__json_key(json, counts[i].key);
-        tl__json_u64(json, counts[i].value);
+        tl__json_member_u64(json, counts[i].key, counts[i].value);
     }
-    tl__json_key(json, "bin_file");
-    tl__json_string(json, s->bin_file[0] != 0 ? s->bin_file : NULL);
-    tl__json_key(json, "order");
-    tl__json_string(json, list->sorted_by != NULL ? list->sorted_by
-                          : list->order != NULL   ? tl__dump_order_word(list->order)
-                                                  : "ring");
-    tl__json_key(json, "args");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_string(json, "bin_file", s->bin_file[0] != 0 ? s->bin_file : NULL);
+    tl__json_member_string(json, "order",
+                           list->sorted_by != NULL ? list->sorted_by
+                           : list->order != NULL   ? tl__dump_order_word(list->order)
+                                                   : "ring");
+    tl__json_member_array(json, "args", TL_JSON_BLOCK);
     code = json_rows(json, list, false, reterr);
     tl__json_array_end(json);
-    tl__json_key(json, "unreadable_payloads");
-    tl__json_u64(json, list->scan.unread != NULL ? list->scan.unread->count : 0);
+    tl__json_member_u64(json, "unreadable_payloads", list->scan.unread != NULL ? list->scan.unread->count : 0);
     tl__json_object_end(json);
     tl__json_newline(json);
     return code;

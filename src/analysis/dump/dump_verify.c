@@ -273,18 +273,13 @@ static void json_fault(void *ctx, enum tl_task_layout layout, uint64_t index, co
 
     tl__json_object_begin(json, TL_JSON_LINE);
     if (r != NULL) {
-        tl__json_key(json, "index");
-        tl__json_u64(json, index);
+        tl__json_member_u64(json, "index", index);
         tl__json_task(json, "task", layout, r->task_id);
-        tl__json_key(json, "stage");
-        tl__json_string(json, tl_stage_name(r->stage));
-        tl__json_key(json, "role");
-        tl__json_string(json, tl_role_name(r->role));
-        tl__json_key(json, "arg_index");
-        tl__json_u64(json, r->arg_index);
+        tl__json_member_string(json, "stage", tl_stage_name(r->stage));
+        tl__json_member_string(json, "role", tl_role_name(r->role));
+        tl__json_member_u64(json, "arg_index", r->arg_index);
     }
-    tl__json_key(json, "fault");
-    tl__json_string(json, what);
+    tl__json_member_string(json, "fault", what);
     tl__json_object_end(json);
 }
 
@@ -293,12 +288,9 @@ static void json_loss(void *ctx, const char *what, const char *cause, uint64_t c
     struct tl_json *json = ctx;
 
     tl__json_object_begin(json, TL_JSON_LINE);
-    tl__json_key(json, "what");
-    tl__json_string(json, what);
-    tl__json_key(json, "cause");
-    tl__json_string(json, cause);
-    tl__json_key(json, "count");
-    tl__json_u64(json, count);
+    tl__json_member_string(json, "what", what);
+    tl__json_member_string(json, "cause", cause);
+    tl__json_member_u64(json, "count", count);
     tl__json_object_end(json);
 }
 
@@ -308,12 +300,10 @@ int tl__dump_verify_json(struct tl_json *json, const struct tl_dump_verify *veri
 
     tl__json_object_begin(json, TL_JSON_BLOCK);
     tl__json_head(json, "dump", "verify", verify->dir);
-    tl__json_key(json, "faults");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, "faults", TL_JSON_BLOCK);
     check_all(&p);
     tl__json_array_end(json);
-    tl__json_key(json, "lost");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, "lost", TL_JSON_BLOCK);
     each_loss(&p, json_loss, json);
     tl__json_array_end(json);
 
@@ -330,11 +320,9 @@ int tl__dump_verify_json(struct tl_json *json, const struct tl_dump_verify *veri
                   {"lost_records", p.result.dropped}};
 
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        tl__json_key(json, counts[i].key);
-        tl__json_u64(json, counts[i].value);
+        tl__json_member_u64(json, counts[i].key, counts[i].value);
     }
-    tl__json_key(json, "good");
-    tl__json_bool(json, verdict(&p) == 0);
+    tl__json_member_bool(json, "good", verdict(&p) == 0);
     tl__json_object_end(json);
     tl__json_newline(json);
     return json->error != 0 ? json->error : verdict(&p);

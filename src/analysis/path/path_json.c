@@ -22,8 +22,7 @@ static void put_scratch(struct writer *w, const char *key)
 
 static void put_u64(struct writer *w, const char *key, uint64_t value)
 {
-    tl__json_key(w->json, key);
-    tl__json_u64(w->json, value);
+    tl__json_member_u64(w->json, key, value);
 }
 
 static int put_kernels(struct writer *w, bool observed)
@@ -35,8 +34,7 @@ static int put_kernels(struct writer *w, bool observed)
 
     if (code < 0)
         return code;
-    tl__json_key(w->json, "by_kernel");
-    tl__json_array_begin(w->json, TL_JSON_BLOCK);
+    tl__json_member_array(w->json, "by_kernel", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < count; i++) {
         tl__json_object_begin(w->json, TL_JSON_LINE);
         tl__put_path_kernel(&w->scratch, w->run, &shares[i].kernel, true);
@@ -84,8 +82,7 @@ static void put_observed_step(struct writer *w, uint32_t i)
     put_scratch(w, "kernel");
     tl__put_path_core(&w->scratch, w->run, step->slice);
     put_scratch(w, "core");
-    tl__json_key(w->json, "released_by");
-    tl__json_string(w->json, words[step->release]);
+    tl__json_member_string(w->json, "released_by", words[step->release]);
     put_u64(w, "released_ns", step->released_ns);
     put_u64(w, "dispatched_ns", step->dispatched_ns);
     put_u64(w, "start_ns", s->start_ns);
@@ -101,10 +98,8 @@ static void put_contradictions(struct writer *w)
     struct tl_path_contradiction c;
     uint32_t at = 0;
 
-    tl__json_key(w->json, "contradicted");
-    tl__json_bool(w->json, tl__path_contradicted(w->run));
-    tl__json_key(w->json, "contradictions");
-    tl__json_array_begin(w->json, TL_JSON_BLOCK);
+    tl__json_member_bool(w->json, "contradicted", tl__path_contradicted(w->run));
+    tl__json_member_array(w->json, "contradictions", TL_JSON_BLOCK);
     while (tl__path_next_contradiction(w->run, &at, &c)) {
         tl__json_object_begin(w->json, TL_JSON_LINE);
         tl__json_task(w->json, "producer", w->run->join->layout, g->tasks[c.pred].task_id);
@@ -119,13 +114,11 @@ static int put_static(struct writer *w)
 {
     int code;
 
-    tl__json_key(w->json, "static");
-    tl__json_object_begin(w->json, TL_JSON_BLOCK);
+    tl__json_member_object(w->json, "static", TL_JSON_BLOCK);
     put_u64(w, "length_ns", w->run->chain.length_ns);
     put_contradictions(w);
     code = put_kernels(w, false);
-    tl__json_key(w->json, "steps");
-    tl__json_array_begin(w->json, TL_JSON_BLOCK);
+    tl__json_member_array(w->json, "steps", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < w->run->chain.count; i++)
         put_static_step(w, w->run->chain.tasks[i]);
     tl__json_array_end(w->json);
@@ -137,15 +130,12 @@ static int put_observed(struct writer *w)
 {
     int code;
 
-    tl__json_key(w->json, "observed");
-    tl__json_object_begin(w->json, TL_JSON_BLOCK);
-    tl__json_key(w->json, "spent_ns");
-    tl__json_object_begin(w->json, TL_JSON_LINE);
+    tl__json_member_object(w->json, "observed", TL_JSON_BLOCK);
+    tl__json_member_object(w->json, "spent_ns", TL_JSON_LINE);
     tl__path_kinds_json(w->json, w->run);
     tl__json_object_end(w->json);
     code = put_kernels(w, true);
-    tl__json_key(w->json, "steps");
-    tl__json_array_begin(w->json, TL_JSON_BLOCK);
+    tl__json_member_array(w->json, "steps", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < w->run->observed.count; i++)
         put_observed_step(w, i);
     tl__json_array_end(w->json);
@@ -160,8 +150,7 @@ static int put_advice(struct writer *w, const char *dir)
 
     if (code < 0)
         return code;
-    tl__json_key(w->json, "what_to_try_next");
-    tl__json_array_begin(w->json, TL_JSON_BLOCK);
+    tl__json_member_array(w->json, "what_to_try_next", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < advice.count; i++)
         tl__json_string_bytes(w->json, advice.text[i].data, advice.text[i].used);
     tl__json_array_end(w->json);

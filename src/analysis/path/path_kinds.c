@@ -38,8 +38,7 @@ void tl__path_kinds_json(struct tl_json *json, const struct tl_path_run *run)
 
         for (size_t i = 0; i < sizeof(key) - 1 && word[i] != 0; i++)
             key[i] = word[i] == ' ' ? '_' : word[i];
-        tl__json_key(json, key);
-        tl__json_u64(json, run->observed.spent_ns[k]);
+        tl__json_member_u64(json, key, run->observed.spent_ns[k]);
     }
 }
 

@@ -83,8 +83,7 @@ void tl__path_notes_json(struct tl_json *json, const struct tl_path_run *run)
     collect(run, notes);
     tl__json_object_begin(json, TL_JSON_LINE);
     for (unsigned i = 0; i < NOTES; i++) {
-        tl__json_key(json, notes[i].key);
-        tl__json_u64(json, notes[i].count);
+        tl__json_member_u64(json, notes[i].key, notes[i].count);
     }
     tl__json_object_end(json);
 }

@@ -35,16 +35,9 @@ static void line_drop(struct line *line)
     tl__rendering_fini(&line->text);
 }
 
-static void put_number(struct tl_json *j, const char *key, uint64_t value)
-{
-    tl__json_key(j, key);
-    tl__json_u64(j, value);
-}
-
 static void put_three(struct tl_json *j, const char *key, const uint64_t *values)
 {
-    tl__json_key(j, key);
-    tl__json_array_begin(j, TL_JSON_LINE);
+    tl__json_member_array(j, key, TL_JSON_LINE);
     for (unsigned r = 0; r < TL_RING_RESOURCES; r++)
         tl__json_u64(j, values[r]);
     tl__json_array_end(j);
@@ -52,8 +45,7 @@ static void put_three(struct tl_json *j, const char *key, const uint64_t *values
 
 static void put_warnings(struct tl_json *j, const struct tl_scope_usage *u)
 {
-    tl__json_key(j, "warnings");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "warnings", TL_JSON_BLOCK);
     for (unsigned w = 0; w < TL_SCOPE_WARNINGS; w++) {
         struct line line;
 
@@ -67,8 +59,7 @@ static void put_warnings(struct tl_json *j, const struct tl_scope_usage *u)
 
 static void put_boundaries(struct tl_json *j, const struct tl_scope_stats *s)
 {
-    tl__json_key(j, "boundaries");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "boundaries", TL_JSON_BLOCK);
     for (uint64_t i = 0; i < s->count; i++) {
         const struct tl_boundary *b = &s->boundaries[i];
 
@@ -89,8 +80,7 @@ static void put_boundaries(struct tl_json *j, const struct tl_scope_stats *s)
 
 static void put_scopes(struct tl_json *j, const struct tl_scope_usage *u)
 {
-    tl__json_key(j, "scopes");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "scopes", TL_JSON_BLOCK);
     for (uint64_t i = 0; i < u->n_scopes; i++) {
         tl__json_array_begin(j, TL_JSON_LINE);
         tl__json_u64(j, u->scopes[i].begin);
@@ -106,36 +96,32 @@ static void put_use(struct tl_json *j, const struct tl_scope_usage *u, unsigned 
     struct line line;
 
     tl__json_object_begin(j, TL_JSON_LINE);
-    put_number(j, "size", use->size);
-    put_number(j, "peak", use->peak);
-    tl__json_key(j, "bound");
-    tl__json_bool(j, use->seen < use->peak);
+    tl__json_member_u64(j, "size", use->size);
+    tl__json_member_u64(j, "peak", use->peak);
+    tl__json_member_bool(j, "bound", use->seen < use->peak);
     tl__json_key(j, "flag");
     tl__put_format(line_begin(&line, j), "%s ", tl__ring_resource_flag(r));
     tl__put_ring_setting(&line.text, r, use->enough);
     line_end(&line);
-    tl__json_key(j, "why");
-    tl__json_string(j, tl__scope_why(r, use, tl__scope_state(u)));
+    tl__json_member_string(j, "why", tl__scope_why(r, use, tl__scope_state(u)));
     tl__json_object_end(j);
 }
 
 static void put_rings(struct tl_json *j, const struct tl_scope_usage *u)
 {
-    tl__json_key(j, "rings");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "rings", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < u->stats->n_rings; i++) {
         struct line line;
 
         if (!u->rings[i].used)
             continue;
         tl__json_object_begin(j, TL_JSON_BLOCK);
-        put_number(j, "ring", i);
-        put_number(j, "scopes", u->rings[i].scopes);
+        tl__json_member_u64(j, "ring", i);
+        tl__json_member_u64(j, "scopes", u->rings[i].scopes);
         tl__json_key(j, "settings");
         tl__put_ring_settings(line_begin(&line, j), &u->rings[i]);
         line_end(&line);
-        tl__json_key(j, "use");
-        tl__json_array_begin(j, TL_JSON_BLOCK);
+        tl__json_member_array(j, "use", TL_JSON_BLOCK);
         for (unsigned r = 0; r < TL_RING_RESOURCES; r++)
             put_use(j, u, r, &u->rings[i].use[r]);
         tl__json_array_end(j);
@@ -146,21 +132,20 @@ static void put_rings(struct tl_json *j, const struct tl_scope_usage *u)
 
 static void put_groups(struct tl_json *j, const struct tl_scope_usage *u)
 {
-    tl__json_key(j, "groups");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "groups", TL_JSON_BLOCK);
     for (uint64_t i = 0; i < u->n_groups; i++) {
         const struct tl_scope_group *g = &u->groups[i];
 
         tl__json_object_begin(j, TL_JSON_LINE);
-        put_number(j, "site", g->site);
-        put_number(j, "depth", g->depth);
-        put_number(j, "ring", g->ring);
-        put_number(j, "scopes", g->scopes);
-        put_number(j, "open", g->open);
+        tl__json_member_u64(j, "site", g->site);
+        tl__json_member_u64(j, "depth", g->depth);
+        tl__json_member_u64(j, "ring", g->ring);
+        tl__json_member_u64(j, "scopes", g->scopes);
+        tl__json_member_u64(j, "open", g->open);
         put_three(j, "most", g->peak);
         put_three(j, "own", g->alloc);
         put_three(j, "at", g->most);
-        put_number(j, "tensormap", g->tensormap);
+        tl__json_member_u64(j, "tensormap", g->tensormap);
         tl__json_object_end(j);
     }
     tl__json_array_end(j);
@@ -193,17 +178,14 @@ static void put_data(struct tl_json *j, void *ctx)
     struct line line;
 
     tl__json_object_begin(j, TL_JSON_BLOCK);
-    tl__json_key(j, "dir");
-    tl__json_string(j, view->dir);
+    tl__json_member_string(j, "dir", view->dir);
     tl__json_key(j, "summary");
     tl__put_scope_summary(line_begin(&line, j), u);
     line_end(&line);
     put_warnings(j, u);
-    tl__json_key(j, "settings_title");
-    tl__json_string(j, tl__scope_settings_title(u));
+    tl__json_member_string(j, "settings_title", tl__scope_settings_title(u));
     put_advice(j, view);
-    tl__json_key(j, "sites");
-    tl__json_array_begin(j, TL_JSON_BLOCK);
+    tl__json_member_array(j, "sites", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < u->stats->n_sites; i++)
         tl__json_string(j, u->stats->sites[i]);
     tl__json_array_end(j);
@@ -211,10 +193,9 @@ static void put_data(struct tl_json *j, void *ctx)
     put_scopes(j, u);
     put_rings(j, u);
     put_groups(j, u);
-    tl__json_key(j, "tensormap");
-    tl__json_object_begin(j, TL_JSON_LINE);
-    put_number(j, "size", u->stats->tensormap_max);
-    put_number(j, "peak", u->tensormap_peak);
+    tl__json_member_object(j, "tensormap", TL_JSON_LINE);
+    tl__json_member_u64(j, "size", u->stats->tensormap_max);
+    tl__json_member_u64(j, "peak", u->tensormap_peak);
     tl__json_object_end(j);
     tl__json_object_end(j);
 }

@@ -124,12 +124,6 @@ int tl__swim_kernels_text(struct tl_rendering *out, const struct tl_swim_join *j
     return r;
 }
 
-static void put_u64(struct tl_json *json, const char *key, uint64_t value)
-{
-    tl__json_key(json, key);
-    tl__json_u64(json, value);
-}
-
 int tl__swim_kernels_json(struct tl_json *json, const struct tl_swim_join *join)
 {
     struct tl_swim_kernel *kernels;
@@ -137,17 +131,15 @@ int tl__swim_kernels_json(struct tl_json *json, const struct tl_swim_join *join)
     char room[24];
     int r = tl__swim_kernels(join, &kernels, &count);
 
-    tl__json_key(json, "kernels");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, "kernels", TL_JSON_BLOCK);
     for (uint32_t i = 0; r == 0 && i < count; i++) {
         tl__json_object_begin(json, TL_JSON_LINE);
-        tl__json_key(json, "kernel");
-        tl__json_string(json, tl__swim_kernel_name(&kernels[i], room));
-        put_u64(json, "count", kernels[i].spread.count);
-        put_u64(json, "total_ns", kernels[i].spread.total_ns);
-        put_u64(json, "median_ns", kernels[i].spread.median_ns);
-        put_u64(json, "p95_ns", kernels[i].spread.p95_ns);
-        put_u64(json, "max_ns", kernels[i].spread.max_ns);
+        tl__json_member_string(json, "kernel", tl__swim_kernel_name(&kernels[i], room));
+        tl__json_member_u64(json, "count", kernels[i].spread.count);
+        tl__json_member_u64(json, "total_ns", kernels[i].spread.total_ns);
+        tl__json_member_u64(json, "median_ns", kernels[i].spread.median_ns);
+        tl__json_member_u64(json, "p95_ns", kernels[i].spread.p95_ns);
+        tl__json_member_u64(json, "max_ns", kernels[i].spread.max_ns);
         tl__json_object_end(json);
     }
     tl__json_array_end(json);

@@ -345,16 +345,9 @@ int tl__swim_summary_text(struct tl_rendering *out, const struct tl_swim_summary
 
 /* ---- for machines ---- */
 
-static void json_u64(struct tl_json *json, const char *key, uint64_t value)
-{
-    tl__json_key(json, key);
-    tl__json_u64(json, value);
-}
-
 static void json_ns(struct tl_json *json, const char *key, int64_t ps)
 {
-    tl__json_key(json, key);
-    tl__json_i64(json, (ps + (ps < 0 ? -500 : 500)) / 1000);
+    tl__json_member_i64(json, key, (ps + (ps < 0 ? -500 : 500)) / 1000);
 }
 
 static void json_rows(struct tl_json *json, const struct tl_swim_counts *c)
@@ -378,19 +371,17 @@ static void json_rows(struct tl_json *json, const struct tl_swim_counts *c)
         {"dependencies_on_itself", c->pairs_self},
     };
 
-    tl__json_key(json, "rows");
-    tl__json_object_begin(json, TL_JSON_BLOCK);
+    tl__json_member_object(json, "rows", TL_JSON_BLOCK);
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        json_u64(json, rows[i].key, rows[i].value);
+        tl__json_member_u64(json, rows[i].key, rows[i].value);
     tl__json_object_end(json);
 }
 
 static void json_arrows(struct tl_json *json, const char *key, const uint64_t *counts)
 {
-    tl__json_key(json, key);
-    tl__json_object_begin(json, TL_JSON_LINE);
+    tl__json_member_object(json, key, TL_JSON_LINE);
     for (unsigned i = 0; i < TL_ARROW_COUNT; i++)
-        json_u64(json, arrows[i].key, counts[i]);
+        tl__json_member_u64(json, arrows[i].key, counts[i]);
     tl__json_object_end(json);
 }
 
@@ -398,19 +389,18 @@ static void json_scheds(struct tl_json *json, const struct tl_swim_scheds *sched
 {
     const struct tl_swim_clock *clock = &scheds->join->clock;
 
-    tl__json_key(json, "schedulers");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, "schedulers", TL_JSON_BLOCK);
     for (uint32_t i = 0; i < scheds->count; i++) {
         const struct tl_swim_sched *sched = &scheds->list[i];
 
         tl__json_object_begin(json, TL_JSON_LINE);
-        json_u64(json, "thread", sched->thread);
-        json_u64(json, "phases", sched->outer_count);
+        tl__json_member_u64(json, "thread", sched->thread);
+        tl__json_member_u64(json, "phases", sched->outer_count);
         json_ns(json, "busy_ns", tl__swim_ps(clock, sched->busy));
         json_ns(json, "idle_ns", tl__swim_ps(clock, sched->idle));
         json_ns(json, "wall_ns", tl__swim_ps(clock, sched->end - sched->start));
-        json_u64(json, "overlaps", sched->overlaps);
-        json_u64(json, "inner_in_no_outer", sched->stray);
+        tl__json_member_u64(json, "overlaps", sched->overlaps);
+        tl__json_member_u64(json, "inner_in_no_outer", sched->stray);
         tl__json_object_end(json);
     }
     tl__json_array_end(json);
@@ -432,7 +422,7 @@ static void json_overhead(struct tl_json *json, const struct tl_swim_summary *su
     json_ns(json, "all_ns", tl__swim_ps(clock, o->all));
     json_ns(json, "has_ns", tl__swim_ps(clock, o->has));
     json_ns(json, "of_ns", tl__swim_ps(clock, o->active));
-    json_u64(json, "late_tasks", o->late_tasks);
+    tl__json_member_u64(json, "late_tasks", o->late_tasks);
     tl__json_object_end(json);
 }
 
@@ -444,30 +434,28 @@ void tl__swim_summary_json(struct tl_json *json, const struct tl_swim_summary *s
 
     tl__json_object_begin(json, TL_JSON_BLOCK);
     tl__json_head(json, "swimlane", "recording", summary->dir);
-    tl__json_key(json, "trace");
-    tl__json_string(json, summary->trace);
-    json_u64(json, "level", join->lane->level);
-    json_u64(json, "clock_freq_hz", join->lane->clock_freq_hz);
+    tl__json_member_string(json, "trace", summary->trace);
+    tl__json_member_u64(json, "level", join->lane->level);
+    tl__json_member_u64(json, "clock_freq_hz", join->lane->clock_freq_hz);
     json_ns(json, "wall_ns", wall_ps(join));
-    json_u64(json, "tasks", join->n_tasks);
-    json_u64(json, "cores", join->lane->num_cores);
-    json_u64(json, "cores_used", cores_used(join));
-    json_u64(json, "worker_slices", d->worker_slices);
-    json_u64(json, "scheduler_slices", d->sched_slices);
-    json_u64(json, "phases", d->phases);
-    json_u64(json, "submits", d->submits);
-    json_u64(json, "events", d->events);
+    tl__json_member_u64(json, "tasks", join->n_tasks);
+    tl__json_member_u64(json, "cores", join->lane->num_cores);
+    tl__json_member_u64(json, "cores_used", cores_used(join));
+    tl__json_member_u64(json, "worker_slices", d->worker_slices);
+    tl__json_member_u64(json, "scheduler_slices", d->sched_slices);
+    tl__json_member_u64(json, "phases", d->phases);
+    tl__json_member_u64(json, "submits", d->submits);
+    tl__json_member_u64(json, "events", d->events);
     json_rows(json, &join->counts);
     json_arrows(json, "arrows", d->arrows);
     json_arrows(json, "arrows_backward", d->backward);
-    json_u64(json, "unplaced", d->unplaced);
-    json_u64(json, "unknown_kinds", join->lane->unknown_kinds);
+    tl__json_member_u64(json, "unplaced", d->unplaced);
+    tl__json_member_u64(json, "unknown_kinds", join->lane->unknown_kinds);
     json_scheds(json, summary->scheds);
     json_overhead(json, summary);
     if (tl__swim_kernels_json(json, join) != 0)
         json->error = TL_ENOMEM;
-    tl__json_key(json, "notes");
-    tl__json_array_begin(json, TL_JSON_BLOCK);
+    tl__json_member_array(json, "notes", TL_JSON_BLOCK);
     all_notes(&notes, summary);
     tl__json_array_end(json);
     tl__json_object_end(json);

@@ -32,27 +32,18 @@ static void describe(struct trace *t)
                                           [TL_SWIM_ORCH_PLACED] = "clock_aligned",
                                           [TL_SWIM_ORCH_APART] = "apart"};
 
-    tl__json_key(t->json, "displayTimeUnit");
-    tl__json_string(t->json, "ns");
-    tl__json_key(t->json, "metadata");
-    tl__json_object_begin(t->json, TL_JSON_LINE);
-    tl__json_key(t->json, "writer");
-    tl__json_string(t->json, "tasklens swimlane");
-    tl__json_key(t->json, "chip_swimlane_level");
-    tl__json_u64(t->json, join->lane->level);
-    tl__json_key(t->json, "clock_freq_hz");
-    tl__json_u64(t->json, join->lane->clock_freq_hz);
+    tl__json_member_string(t->json, "displayTimeUnit", "ns");
+    tl__json_member_object(t->json, "metadata", TL_JSON_LINE);
+    tl__json_member_string(t->json, "writer", "tasklens swimlane");
+    tl__json_member_u64(t->json, "chip_swimlane_level", join->lane->level);
+    tl__json_member_u64(t->json, "clock_freq_hz", join->lane->clock_freq_hz);
     tl__json_key(t->json, "origin_cycles");
     tl__json_u64_string(t->json, join->clock.origin_cycles);
-    tl__json_key(t->json, "layout");
-    tl__json_string(t->json, layouts[join->clock.orch]);
+    tl__json_member_string(t->json, "layout", layouts[join->clock.orch]);
     if (join->clock.orch == TL_SWIM_ORCH_PLACED) {
-        tl__json_key(t->json, "clock_alignment");
-        tl__json_object_begin(t->json, TL_JSON_LINE);
-        tl__json_key(t->json, "status");
-        tl__json_string(t->json, "calibrated");
-        tl__json_key(t->json, "max_uncertainty_ns");
-        tl__json_u64(t->json, join->clock.uncertainty_ns);
+        tl__json_member_object(t->json, "clock_alignment", TL_JSON_LINE);
+        tl__json_member_string(t->json, "status", "calibrated");
+        tl__json_member_u64(t->json, "max_uncertainty_ns", join->clock.uncertainty_ns);
         tl__json_object_end(t->json);
     }
     tl__json_object_end(t->json);
@@ -82,8 +73,7 @@ static int put(struct trace *t, bool whole)
     if (!whole)
         return put_events(t);
     tl__json_object_begin(t->json, TL_JSON_BLOCK);
-    tl__json_key(t->json, "traceEvents");
-    tl__json_array_begin(t->json, TL_JSON_BLOCK);
+    tl__json_member_array(t->json, "traceEvents", TL_JSON_BLOCK);
     code = put_events(t);
     tl__json_array_end(t->json);
     describe(t);

@@ -7,14 +7,10 @@
 void tl__trace_begin(struct trace *t, const char *name, const char *ph, uint32_t pid, uint32_t tid)
 {
     tl__json_object_begin(t->json, TL_JSON_LINE);
-    tl__json_key(t->json, "name");
-    tl__json_string(t->json, name);
-    tl__json_key(t->json, "ph");
-    tl__json_string(t->json, ph);
-    tl__json_key(t->json, "pid");
-    tl__json_u64(t->json, pid + t->opts->part * TL_TRACE_PIDS_A_PART);
-    tl__json_key(t->json, "tid");
-    tl__json_u64(t->json, tid);
+    tl__json_member_string(t->json, "name", name);
+    tl__json_member_string(t->json, "ph", ph);
+    tl__json_member_u64(t->json, "pid", pid + t->opts->part * TL_TRACE_PIDS_A_PART);
+    tl__json_member_u64(t->json, "tid", tid);
     t->drawn->events++;
 }
 
@@ -45,16 +41,12 @@ void tl__trace_span(struct trace *t, struct span span)
 static void metadata(struct trace *t, const char *what, uint32_t pid, uint32_t tid, const char *name, int64_t index)
 {
     tl__trace_begin(t, what, "M", pid, tid);
-    tl__json_key(t->json, "cat");
-    tl__json_string(t->json, "__metadata");
-    tl__json_key(t->json, "args");
-    tl__json_object_begin(t->json, TL_JSON_LINE);
+    tl__json_member_string(t->json, "cat", "__metadata");
+    tl__json_member_object(t->json, "args", TL_JSON_LINE);
     if (name != NULL) {
-        tl__json_key(t->json, "name");
-        tl__json_string(t->json, name);
+        tl__json_member_string(t->json, "name", name);
     } else {
-        tl__json_key(t->json, "sort_index");
-        tl__json_i64(t->json, index);
+        tl__json_member_i64(t->json, "sort_index", index);
     }
     tl__json_object_end(t->json);
     tl__trace_end(t);

@@ -152,13 +152,10 @@ static void put_end(struct trace *t, enum tl_arrow arrow, bool start, const stru
 {
     tl__trace_begin(t, arrow_names[arrow], start ? "s" : "f", e->pid, e->tid);
     tl__trace_ts(t, ps);
-    tl__json_key(t->json, "cat");
-    tl__json_string(t->json, "flow");
-    tl__json_key(t->json, "id");
-    tl__json_u64(t->json, t->next_flow);
+    tl__json_member_string(t->json, "cat", "flow");
+    tl__json_member_u64(t->json, "id", t->next_flow);
     if (!start) {
-        tl__json_key(t->json, "bp");
-        tl__json_string(t->json, "e");
+        tl__json_member_string(t->json, "bp", "e");
     }
 }
 
@@ -176,10 +173,8 @@ static void put_arrow(struct trace *t, enum tl_arrow arrow, const struct end *fr
     for (unsigned i = 0; i < 2; i++) {
         put_end(t, arrow, i == 0, i == 0 ? from : to, i == 0 ? start : finish);
         if (counted) {
-            tl__json_key(t->json, "input_task_count");
-            tl__json_u64(t->json, to->stands_for);
-            tl__json_key(t->json, "output_task_count");
-            tl__json_u64(t->json, from->stands_for);
+            tl__json_member_u64(t->json, "input_task_count", to->stands_for);
+            tl__json_member_u64(t->json, "output_task_count", from->stands_for);
         }
         tl__trace_end(t);
     }

@@ -25,14 +25,10 @@ void tl__trace_marks(struct trace *t)
         marks->band(marks->ctx, i, &band);
         tl__trace_begin(t, band.name, "X", PID_MARKS, TID_MARKS + band.lane);
         tl__trace_span(t, band_span(t, &band));
-        tl__json_key(t->json, "cat");
-        tl__json_string(t->json, "mark");
-        tl__json_key(t->json, "args");
-        tl__json_object_begin(t->json, TL_JSON_LINE);
-        tl__json_key(t->json, "what");
-        tl__json_string(t->json, band.what);
-        tl__json_key(t->json, "task");
-        tl__json_string(t->json, band.task);
+        tl__json_member_string(t->json, "cat", "mark");
+        tl__json_member_object(t->json, "args", TL_JSON_LINE);
+        tl__json_member_string(t->json, "what", band.what);
+        tl__json_member_string(t->json, "task", band.task);
         tl__json_object_end(t->json);
         tl__trace_end(t);
     }

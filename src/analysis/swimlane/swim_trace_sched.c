@@ -36,14 +36,12 @@ static const char *colour(unsigned kind)
 
 static void put_u64(struct trace *t, const char *key, uint64_t value)
 {
-    tl__json_key(t->json, key);
-    tl__json_u64(t->json, value);
+    tl__json_member_u64(t->json, key, value);
 }
 
 static void put_queues(struct trace *t, const char *key, const uint32_t *ready)
 {
-    tl__json_key(t->json, key);
-    tl__json_array_begin(t->json, TL_JSON_LINE);
+    tl__json_member_array(t->json, key, TL_JSON_LINE);
     for (unsigned i = 0; i < 3; i++)
         tl__json_u64(t->json, ready[i]);
     tl__json_array_end(t->json);
@@ -66,20 +64,16 @@ static void put_phase(struct trace *t, uint32_t phase)
     (void)snprintf(name, sizeof(name), "%s(%" PRIu32 ")", tl__swim_phase_name(t->join->lane, p), p->tasks_processed);
     tl__trace_begin(t, name, "X", PID_SCHED, tl__trace_phase_tid(t, phase));
     tl__trace_span(t, tl__trace_phase_span(t, p));
-    tl__json_key(t->json, "cat");
-    tl__json_string(t->json, "scheduler");
-    tl__json_key(t->json, "cname");
-    tl__json_string(t->json, colour(p->kind));
-    tl__json_key(t->json, "args");
-    tl__json_object_begin(t->json, TL_JSON_LINE);
-    tl__json_key(t->json, "phase");
-    tl__json_string(t->json, tl__swim_phase_name(t->join->lane, p));
+    tl__json_member_string(t->json, "cat", "scheduler");
+    tl__json_member_string(t->json, "cname", colour(p->kind));
+    tl__json_member_object(t->json, "args", TL_JSON_LINE);
+    tl__json_member_string(t->json, "phase", tl__swim_phase_name(t->join->lane, p));
     put_u64(t, "loop_iter", p->loop_iter);
     put_u64(t, "tasks_processed", p->tasks_processed);
     put_epoch(t, p->run_epoch);
     if (p->kind == TL_PHASE_ASYNC_POLL && p->tasks_processed == 0 && t->join->lane->form == TL_SWIM_2026_09) {
-        tl__json_key(t->json, "place");
-        tl__json_string(t->json, "a sum of poll times, put where it was flushed: its length is true, its place is not");
+        tl__json_member_string(t->json, "place",
+                               "a sum of poll times, put where it was flushed: its length is true, its place is not");
     }
     if ((p->has & TL_SWIM_HAS_POP) != 0) {
         put_u64(t, "pop_hit", p->pop_hit);
@@ -107,10 +101,8 @@ static void put_queue_counter(struct trace *t, const struct tl_swim_phase *p)
         return;
     tl__trace_begin(t, "shared_ready_queue", "C", PID_SCHED, TID_QUEUE);
     tl__trace_ts(t, tl__trace_phase_span(t, p).end);
-    tl__json_key(t->json, "cat");
-    tl__json_string(t->json, "queue");
-    tl__json_key(t->json, "args");
-    tl__json_object_begin(t->json, TL_JSON_LINE);
+    tl__json_member_string(t->json, "cat", "queue");
+    tl__json_member_object(t->json, "args", TL_JSON_LINE);
     for (unsigned i = 0; i < 3; i++)
         put_u64(t, shapes[i], p->shared_at_end[i]);
     tl__json_object_end(t->json);
@@ -211,14 +203,10 @@ void tl__trace_submits(struct trace *t)
         (void)snprintf(name, sizeof(name), "submit(%s)", id);
         tl__trace_begin(t, name, "X", PID_ORCH, TID_ORCH + o->thread);
         tl__trace_span(t, tl__trace_submit_span(t, o));
-        tl__json_key(t->json, "cat");
-        tl__json_string(t->json, "orchestrator");
-        tl__json_key(t->json, "cname");
-        tl__json_string(t->json, "rail_animation");
-        tl__json_key(t->json, "args");
-        tl__json_object_begin(t->json, TL_JSON_LINE);
-        tl__json_key(t->json, "phase");
-        tl__json_string(t->json, "orch_submit");
+        tl__json_member_string(t->json, "cat", "orchestrator");
+        tl__json_member_string(t->json, "cname", "rail_animation");
+        tl__json_member_object(t->json, "args", TL_JSON_LINE);
+        tl__json_member_string(t->json, "phase", "orch_submit");
         put_u64(t, "submit_idx", o->submit_idx);
         put_epoch(t, o->run_epoch);
         put_u64(t, "task_id", o->task_id);
@@ -242,10 +230,8 @@ void tl__trace_uploads(struct trace *t)
 
         tl__trace_begin(t, u->phase, "X", PID_ORCH, TID_UPLOAD);
         tl__trace_span(t, tl__trace_upload_span(t, u));
-        tl__json_key(t->json, "cat");
-        tl__json_string(t->json, "upload");
-        tl__json_key(t->json, "args");
-        tl__json_object_begin(t->json, TL_JSON_LINE);
+        tl__json_member_string(t->json, "cat", "upload");
+        tl__json_member_object(t->json, "args", TL_JSON_LINE);
         put_u64(t, "detail", u->detail);
         put_epoch(t, u->run_epoch);
         tl__json_object_end(t->json);
@@ -287,10 +273,8 @@ static void put_state(void *ctx, uint64_t cycles, const struct tl_swim_state *st
             continue;
         tl__trace_begin(t, counter_names[i], "C", PID_SCHED, TID_OVERHEAD);
         tl__trace_ts(t, tl__trace_ps(t, cycles));
-        tl__json_key(t->json, "cat");
-        tl__json_string(t->json, "overhead");
-        tl__json_key(t->json, "args");
-        tl__json_object_begin(t->json, TL_JSON_LINE);
+        tl__json_member_string(t->json, "cat", "overhead");
+        tl__json_member_object(t->json, "args", TL_JSON_LINE);
         put_u64(t, "value", now[i]);
         tl__json_object_end(t->json);
         tl__trace_end(t);

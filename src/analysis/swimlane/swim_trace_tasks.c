@@ -41,23 +41,19 @@ static void begin_slice(struct trace *t, const char *name, uint32_t pid, uint32_
 {
     tl__trace_begin(t, name, "X", pid, tid);
     tl__trace_span(t, span);
-    tl__json_key(t->json, "cat");
-    tl__json_string(t->json, "event");
-    tl__json_key(t->json, "id");
-    tl__json_u64(t->json, id);
+    tl__json_member_string(t->json, "cat", "event");
+    tl__json_member_u64(t->json, "id", id);
     if (t->marked) { /* chrome://tracing takes this colour; Perfetto makes its own of the names */
         tl__json_key(t->json, "cname");
         tl__json_string(t->json, "terrible");
     }
-    tl__json_key(t->json, "args");
-    tl__json_object_begin(t->json, TL_JSON_LINE);
+    tl__json_member_object(t->json, "args", TL_JSON_LINE);
 }
 
 static void end_slice(struct trace *t)
 {
     if (t->marked) {
-        tl__json_key(t->json, "marked");
-        tl__json_bool(t->json, true);
+        tl__json_member_bool(t->json, "marked", true);
     }
     tl__json_object_end(t->json);
     tl__trace_end(t);
@@ -92,11 +88,9 @@ static void put_task(struct trace *t, uint32_t task)
         put_neighbours(t, "fanout-hint", task, true);
         put_neighbours(t, "fanin-hint", task, false);
     }
-    tl__json_key(t->json, "taskId");
-    tl__json_u64(t->json, t->join->tasks[task].task_id);
+    tl__json_member_u64(t->json, "taskId", t->join->tasks[task].task_id);
     if (t->join->n_epochs > 1) {
-        tl__json_key(t->json, "run_epoch");
-        tl__json_u64(t->json, t->join->tasks[task].run_epoch);
+        tl__json_member_u64(t->json, "run_epoch", t->join->tasks[task].run_epoch);
     }
 }
 
@@ -107,8 +101,7 @@ static void put_event_hint(struct trace *t, const struct tl_swim_slice *s)
     if ((s->flags & TL_SWIM_RAN) != 0)
         (void)tl__task_text(id, t->join->layout, s->task_id);
     (void)snprintf(hint, sizeof(hint), "Task:%s, FuncId:%" PRId32 ", CoreId:%" PRIu32, id, s->func_id, s->core);
-    tl__json_key(t->json, "event-hint");
-    tl__json_string(t->json, hint);
+    tl__json_member_string(t->json, "event-hint", hint);
 }
 
 static void worker_slice(struct trace *t, uint32_t slice)
@@ -148,12 +141,10 @@ static void sched_slice(struct trace *t, uint32_t slice)
         tl__trace_us(t, "finish-time-us", span.end);
         tl__trace_us(t, "aicpu-duration-us", span.end - span.start);
     } else {
-        tl__json_key(t->json, "finish");
-        tl__json_string(t->json, "missing");
+        tl__json_member_string(t->json, "finish", "missing");
     }
     if ((s->flags & TL_SWIM_RAN) != 0) {
-        tl__json_key(t->json, "taskId");
-        tl__json_u64(t->json, s->task_id);
+        tl__json_member_u64(t->json, "taskId", s->task_id);
     }
     end_slice(t);
     t->drawn->sched_slices++;
@@ -172,8 +163,7 @@ static void phase_slice(struct trace *t, uint32_t phase, uint32_t tid)
         (void)snprintf(name, sizeof(name), "%s(%s)", tl__swim_phase_name(t->join->lane, p), id);
     }
     begin_slice(t, name, PID_WORKER, tid, tl__trace_phase_span(t, p), tl__trace_phase_id(t, phase));
-    tl__json_key(t->json, "phase");
-    tl__json_string(t->json, tl__swim_phase_name(t->join->lane, p));
+    tl__json_member_string(t->json, "phase", tl__swim_phase_name(t->join->lane, p));
     if ((p->has & TL_SWIM_HAS_TASK_ID) != 0)
         put_task(t, tl__swim_find_in(t->join, p->run_epoch, p->task_id));
     end_slice(t);

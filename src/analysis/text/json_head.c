@@ -8,22 +8,17 @@ void tl__json_head(struct tl_json *json, const char *command, const char *view, 
     char schema[60];
 
     (void)snprintf(schema, sizeof(schema), "tasklens.%s", command);
-    tl__json_key(json, "schema");
-    tl__json_string(json, schema);
-    tl__json_key(json, "version");
-    tl__json_u64(json, TL_JSON_VERSION);
+    tl__json_member_string(json, "schema", schema);
+    tl__json_member_u64(json, "version", TL_JSON_VERSION);
     if (view != NULL) {
-        tl__json_key(json, "view");
-        tl__json_string(json, view);
+        tl__json_member_string(json, "view", view);
     }
-    tl__json_key(json, "recording");
-    tl__json_string(json, recording);
+    tl__json_member_string(json, "recording", recording);
 }
 
 void tl__json_task(struct tl_json *json, const char *key, enum tl_task_layout layout, uint64_t task_id)
 {
     char text[TL_TASK_BYTES];
 
-    tl__json_key(json, key);
-    tl__json_string(json, tl__task_text(text, layout, task_id));
+    tl__json_member_string(json, key, tl__task_text(text, layout, task_id));
 }
