@@ -17,7 +17,7 @@
 #define TL_META_VERSION 1
 #define TL_META_RECOVERED "recovered" /* a status */
 #define TL_META_DIFFERS "differs"     /* a status: the run ended well, and a result differs from its golden */
-#define TL_META_MAX_STREAMS 8
+#define TL_META_MAX_STREAMS 16
 #define TL_META_MAX_LOSSES 8
 #define TL_META_MAX_TRUNCATED 16
 #define TL_META_MAX_VERDICTS 32 /* as many as a program has tensors */

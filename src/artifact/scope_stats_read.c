@@ -2,17 +2,8 @@
 /* The reader: each line is a JSON document of its own. */
 #include "artifact/scope_stats.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "artifact/open.h"
+#include "artifact/json_lines.h"
 #include "base/error.h"
-#include "base/json_tape.h"
 
 struct reading {
     struct tl_scope_stats *stats;
@@ -165,22 +156,18 @@ static int on_line(void *ctx, struct tl_tape *tape)
     return code;
 }
 
-static bool blank(const char *text, size_t length)
+/* What was read, or nothing. */
+static int settle(const struct reading *r, int code, const char *name, struct tl_scope_stats *ret_stats,
+                  struct tl_error *reterr)
 {
-    while (length > 0 && (*text == ' ' || *text == '\t' || *text == '\r')) {
-        text++;
-        length--;
-    }
-    return length == 0;
-}
-
-/* To the tape each line is a text of its own, in which a syntax error is on line 1: "s.jsonl, line 7:1: ...". */
-static void one_line_number(const char *where, struct tl_error *reterr)
-{
-    size_t n = strlen(where);
-
-    if (reterr != NULL && strncmp(reterr->msg, where, n) == 0 && strncmp(reterr->msg + n, ":1:", 3) == 0)
-        memmove(reterr->msg + n, reterr->msg + n + 2, strlen(reterr->msg + n + 2) + 1);
+    if (code == 0 && !r->has_head)
+        code = tl__fail_at(reterr, TL_EPARSE, reterr != NULL ? reterr->offset : 0,
+                           "%s: empty; its first line has the sizes of the rings", name);
+    if (code == 0)
+        *ret_stats = *r->stats;
+    else
+        tl__scope_stats_fini(r->stats);
+    return code;
 }
 
 int tl__scope_stats_parse(const void *text, size_t bytes, const char *name, struct tl_scope_stats *ret_stats,
@@ -189,52 +176,15 @@ int tl__scope_stats_parse(const void *text, size_t bytes, const char *name, stru
     struct tl_scope_stats stats = {0};
     struct reading reading = {.stats = &stats};
     const struct tl_tape_spec spec = {.on_value = on_line, .ctx = &reading};
-    const char *at = bytes > 0 ? text : "", *end = at + bytes;
-    long line = 0;
-    int code = 0;
 
-    while (at < end && code == 0) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t length = (size_t)((stop != NULL ? stop : end) - at);
-        char where[600];
-
-        line++;
-        (void)snprintf(where, sizeof(where), "%.500s, line %ld", name, line);
-        if (!blank(at, length))
-            code = tl__tape_parse(at, length, where, &spec, reterr);
-        if (code < 0)
-            one_line_number(where, reterr);
-        at += length + (stop != NULL);
-    }
-    if (code == 0 && !reading.has_head)
-        code = tl__fail(reterr, TL_EPARSE, "%s: empty; its first line has the sizes of the rings", name);
-    if (code < 0) {
-        if (reterr != NULL)
-            reterr->offset = line;
-        tl__scope_stats_fini(&stats);
-        return code;
-    }
-    *ret_stats = stats;
-    return 0;
+    return settle(&reading, tl__json_lines_parse(text, bytes, name, &spec, reterr), name, ret_stats, reterr);
 }
 
 int tl__scope_stats_read(const char *path, struct tl_scope_stats *ret_stats, struct tl_error *reterr)
 {
-    int fd = tl__open_to_read(path), err = errno, code;
-    struct stat st;
-    void *map = NULL;
+    struct tl_scope_stats stats = {0};
+    struct reading reading = {.stats = &stats};
+    const struct tl_tape_spec spec = {.on_value = on_line, .ctx = &reading};
 
-    if (fd < 0)
-        return tl__fail(reterr, tl__code_of_errno(err), "%s: cannot open: %s", path, strerror(err));
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        code = tl__fail(reterr, TL_EIO, "%s: not a regular file", path);
-    else if (st.st_size > 0 && (map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
-        code = tl__fail(reterr, TL_EIO, "%s: cannot map: %s", path, strerror(errno));
-    else {
-        code = tl__scope_stats_parse(map, (size_t)st.st_size, path, ret_stats, reterr);
-        if (map != NULL)
-            (void)munmap(map, (size_t)st.st_size);
-    }
-    (void)close(fd);
-    return code;
+    return settle(&reading, tl__json_lines_read(path, &spec, reterr), path, ret_stats, reterr);
 }

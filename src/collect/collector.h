@@ -152,6 +152,9 @@ struct tl_collector_spec {
      * TL_ENOSPC, TL_ENOMEM; TL_ECORRUPT (the records contradict each other) and TL_ERANGE (more than the file can
      * hold): this artifact is not written, those of the other streams are. */
     int (*export)(const struct tl_export *x, struct tl_export_figures *figures, struct tl_error *reterr);
+    /* Reads files[0], at `path`, again: 0 and how many records it holds, or what its reader says. NULL: recover_check.c
+     * knows the artifact. */
+    int (*reread)(const char *path, uint64_t *ret_records, struct tl_error *reterr);
 };
 
 /* tl__<name>_collector of each stream. */

@@ -8,7 +8,6 @@
 #include "artifact/args_dump.h"
 #include "artifact/deps.h"
 #include "artifact/pmu.h"
-#include "artifact/scope_stats.h"
 #include "artifact/swimlane.h"
 #include "base/count_of.h"
 #include "base/env.h"
@@ -133,23 +132,6 @@ static void check_deps(const struct check *c)
     tl__deps_fini(&deps);
 }
 
-static void check_scope(const struct check *c)
-{
-    static const char name[] = TL_SCOPE_DIR_NAME "/" TL_SCOPE_NAME;
-    struct tl_scope_stats stats = {0};
-    struct tl_error err = {0};
-    char path[PATH_BYTES];
-
-    if (!expect_file(c, name, collected(c) != 0))
-        return;
-    (void)snprintf(path, sizeof(path), "%s/%s", c->dir, name);
-    if (tl__scope_stats_read(path, &stats, &err) != 0)
-        note_unreadable(c, &err);
-    else
-        expect_count(c, name, stats.count);
-    tl__scope_stats_fini(&stats);
-}
-
 static void check_pmu(const struct check *c)
 {
     struct tl_pmu_meta meta = {0};
@@ -172,6 +154,29 @@ static void check_pmu(const struct check *c)
     tl__pmu_fini(&pmu);
 }
 
+/* An artifact that its collector reads again itself. */
+static void check_by_spec(const struct check *c, const struct tl_collector_spec *spec)
+{
+    struct tl_error err = {0};
+    char path[PATH_BYTES];
+    uint64_t records = 0;
+
+    if (!expect_file(c, spec->files[0], collected(c) != 0))
+        return;
+    (void)snprintf(path, sizeof(path), "%s/%s", c->dir, spec->files[0]);
+    if (spec->reread(path, &records, &err) != 0)
+        note_unreadable(c, &err);
+    else
+        expect_count(c, spec->files[0], records);
+}
+
+static void find_stream(struct check *c, const char *name)
+{
+    for (uint32_t s = 0; c->meta != NULL && s < c->meta->stream_count; s++)
+        if (strcmp(c->meta->streams[s].name, name) == 0)
+            c->stream = &c->meta->streams[s];
+}
+
 void tl__recover_check(const char *dir, const struct tl_meta *meta, struct tl_recover_result *result)
 {
     static const struct {
@@ -180,15 +185,21 @@ void tl__recover_check(const char *dir, const struct tl_meta *meta, struct tl_re
     } artifacts[] = {{TL_STREAM_DUMP, check_dump},
                      {TL_STREAM_PARTS, check_swimlane},
                      {TL_STREAM_DEPS, check_deps},
-                     {TL_STREAM_SCOPE, check_scope},
                      {TL_STREAM_PMU, check_pmu}};
 
     for (size_t i = 0; i < COUNT_OF(artifacts); i++) {
         struct check c = {.dir = dir, .meta = meta, .result = result};
 
-        for (uint32_t s = 0; meta != NULL && s < meta->stream_count; s++)
-            if (strcmp(meta->streams[s].name, tl__collector_at(artifacts[i].stream)->name) == 0)
-                c.stream = &meta->streams[s];
+        find_stream(&c, tl__collector_at(artifacts[i].stream)->name);
         artifacts[i].check(&c);
+    }
+    for (unsigned i = 0; i < TL_STREAM_COUNT; i++) {
+        const struct tl_collector_spec *spec = tl__collector_at(i);
+        struct check c = {.dir = dir, .meta = meta, .result = result};
+
+        if (spec->reread == NULL)
+            continue;
+        find_stream(&c, spec->name);
+        check_by_spec(&c, spec);
     }
 }

@@ -100,6 +100,16 @@ static int scope_export(const struct tl_export *x, struct tl_export_figures *fig
     return r;
 }
 
+static int scope_reread(const char *path, uint64_t *ret_records, struct tl_error *reterr)
+{
+    struct tl_scope_stats stats = {0};
+    int r = tl__scope_stats_read(path, &stats, reterr);
+
+    *ret_records = stats.count;
+    tl__scope_stats_fini(&stats);
+    return r;
+}
+
 static const char *const scope_files[] = {TL_SCOPE_DIR_NAME "/" TL_SCOPE_NAME, TL_SCOPE_DIR_NAME "/" TL_SCOPE_PAGE_NAME,
                                           NULL};
 
@@ -113,4 +123,5 @@ const struct tl_collector_spec tl__scope_collector = {
     .n_tables = 1,
     .inspect = scope_inspect,
     .export = scope_export,
+    .reread = scope_reread,
 };

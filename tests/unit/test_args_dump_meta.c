@@ -34,7 +34,7 @@ static struct tl_meta full(void)
         m.streams[s].payload_bytes = 1ull << 40;
         m.streams[s].payloads_lost = s;
         m.streams[s].record_ns = s * 0.1;
-        for (unsigned i = 0; i < s; i++) {
+        for (unsigned i = 0; i < s && i < TL_META_MAX_LOSSES; i++) {
             (void)snprintf(m.streams[s].losses[i].cause, sizeof(m.streams[s].losses[i].cause), "cause%u", i);
             m.streams[s].losses[i].count = i + 1;
         }

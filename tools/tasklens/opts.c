@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tasklens/error.h>
+
 #include "cmd.h"
 
 #define MAX_OPTIONS 64
@@ -286,4 +288,32 @@ int tl__opts_parse(const struct tl_opts *opts, int argc, char **argv, const char
         words[(*ret_count)++] = argv[optind++];
     }
     return TL_OPTS_GO_ON;
+}
+
+int tl__opts_bytes(const char *text, uint64_t *ret_bytes)
+{
+    char digits[24];
+    size_t n = strspn(text, "0123456789");
+    unsigned shift = 0;
+    int64_t value;
+
+    if (text[n] != '\0' && text[n + 1] == '\0')
+        shift = text[n] == 'K' ? 10 : text[n] == 'M' ? 20 : text[n] == 'G' ? 30 : 0;
+    if (n == 0 || n >= sizeof(digits) || (text[n] != '\0' && shift == 0))
+        return TL_EINVAL;
+    (void)snprintf(digits, sizeof(digits), "%.*s", (int)n, text);
+    if (tl__opts_number(digits, &value) != 0 || value < 1 || value > (TL_OPTS_BYTES_MAX >> shift))
+        return TL_EINVAL;
+    *ret_bytes = (uint64_t)value << shift;
+    return 0;
+}
+
+int tl__opts_call_bytes(void *target, const char *value, char *ret_problem, size_t problem_bytes)
+{
+    if (tl__opts_bytes(value, target) == 0)
+        return 0;
+    (void)snprintf(ret_problem, problem_bytes,
+                   "takes bytes from 1 to %" PRId64 " (2^46), as 65536, 64K, 16M or 2G, not \"%.80s\"",
+                   TL_OPTS_BYTES_MAX, value);
+    return TL_EINVAL;
 }

@@ -53,6 +53,12 @@ enum { TL_OPTS_GO_ON = -1 };
  */
 int tl__opts_parse(const struct tl_opts *opts, int argc, char **argv, const char **words, size_t *ret_count);
 
+#define TL_OPTS_BYTES_MAX ((int64_t)1 << 46)
+/* "64K", "16M", "2G" or plain bytes; 1 to 2^46. 0, or TL_EINVAL. */
+int tl__opts_bytes(const char *text, uint64_t *ret_bytes);
+/* The same as a `call` of the table; target: uint64_t. */
+int tl__opts_call_bytes(void *target, const char *value, char *ret_problem, size_t problem_bytes);
+
 /* While set, tl__opts_parse hands each command's table to it in place of reading argv, and returns 0. */
 struct tl_opts_visitor {
     void (*visit)(void *ctx, const struct tl_opts *opts);

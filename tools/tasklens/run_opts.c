@@ -11,7 +11,6 @@
 #include "opts.h"
 
 #define COMMAND "run"
-#define BIG ((int64_t)1 << 46)
 
 /* What the table fills before it becomes options of the worker and the run. */
 struct raw {
@@ -98,47 +97,20 @@ static int call_window(void *target, const char *value, char *ret_problem, size_
     return 0;
 }
 
-/* "64K", "16M", "2G" or plain bytes; 1 to 2^46. */
-static int parse_bytes(const char *text, uint64_t *ret_bytes)
-{
-    char digits[24];
-    size_t n = strspn(text, "0123456789");
-    unsigned shift = 0;
-    int64_t value;
-
-    if (text[n] != '\0' && text[n + 1] == '\0')
-        shift = text[n] == 'K' ? 10 : text[n] == 'M' ? 20 : text[n] == 'G' ? 30 : 0;
-    if (n == 0 || n >= sizeof(digits) || (text[n] != '\0' && shift == 0))
-        return TL_EINVAL;
-    (void)snprintf(digits, sizeof(digits), "%.*s", (int)n, text);
-    if (tl__opts_number(digits, &value) != 0 || value < 1 || value > (BIG >> shift))
-        return TL_EINVAL;
-    *ret_bytes = (uint64_t)value << shift;
-    return 0;
-}
-
-static int call_bytes(void *target, const char *value, char *ret_problem, size_t problem_bytes)
-{
-    if (parse_bytes(value, target) == 0)
-        return 0;
-    (void)snprintf(ret_problem, problem_bytes,
-                   "takes bytes from 1 to %" PRId64 " (2^46), as 65536, 64K, 16M or 2G, not \"%.80s\"", BIG, value);
-    return TL_EINVAL;
-}
-
 /* Megabytes a second; or bytes with a suffix, as elsewhere. */
 static int call_rate(void *target, const char *value, char *ret_problem, size_t problem_bytes)
 {
     int64_t megabytes;
 
-    if (tl__opts_number(value, &megabytes) == 0 && megabytes >= 1 && megabytes <= BIG / 1000000) {
+    if (tl__opts_number(value, &megabytes) == 0 && megabytes >= 1 && megabytes <= TL_OPTS_BYTES_MAX / 1000000) {
         *(uint64_t *)target = (uint64_t)megabytes * 1000000;
         return 0;
     }
-    if (tl__opts_number(value, &megabytes) != 0 && parse_bytes(value, target) == 0)
+    if (tl__opts_number(value, &megabytes) != 0 && tl__opts_bytes(value, target) == 0)
         return 0;
     (void)snprintf(ret_problem, problem_bytes,
-                   "takes MB a second, 1 to %" PRId64 ", or bytes as 64K or 4M, not \"%.80s\"", BIG / 1000000, value);
+                   "takes MB a second, 1 to %" PRId64 ", or bytes as 64K or 4M, not \"%.80s\"",
+                   TL_OPTS_BYTES_MAX / 1000000, value);
     return TL_EINVAL;
 }
 
@@ -154,14 +126,14 @@ static int set_knob(struct tl_run_config *c, char *word, char *ret_problem, size
         {"records", &c->dfx_records}, {"buffers", &c->dfx_buffers}, {"ready", &c->dfx_ready}, {"free", &c->dfx_free}};
     const char *text = split(word);
     bool is_bytes = strcmp(word, "avg-bytes") == 0, known = is_bytes;
-    int64_t most = is_bytes ? BIG : KNOB_MOST;
+    int64_t most = is_bytes ? TL_OPTS_BYTES_MAX : KNOB_MOST;
     uint64_t value = 0;
 
     if (text == NULL) {
         (void)snprintf(ret_problem, problem_bytes, "takes records=, buffers=, avg-bytes=, ready=, free= with a number");
         return TL_EINVAL;
     }
-    if (parse_bytes(text, &value) != 0)
+    if (tl__opts_bytes(text, &value) != 0)
         value = 0;
     if (is_bytes && value > 0) {
         c->dfx_avg_bytes = value;
@@ -341,8 +313,10 @@ int tl__run_options(int argc, char **argv, struct tl_run_options *o)
         {0, "task-window", TL_OPT_NUMBER, &raw.task_window, "N", "task slots of a ring, a power of two", .min = 2,
          .max = 1 << 24},
         {0, "dep-pool", TL_OPT_NUMBER, &raw.dep_pool, "N", "dependency entries of a ring", .min = 1, .max = 1 << 28},
-        {0, "heap-bytes", TL_OPT_CALL, &raw.heap_bytes, "BYTES", "heap of a ring, as 256M", .call = call_bytes},
-        {0, "device-memory", TL_OPT_CALL, &raw.memory_bytes, "BYTES", "memory of the device (16G)", .call = call_bytes},
+        {0, "heap-bytes", TL_OPT_CALL, &raw.heap_bytes, "BYTES", "heap of a ring, as 256M",
+         .call = tl__opts_call_bytes},
+        {0, "device-memory", TL_OPT_CALL, &raw.memory_bytes, "BYTES", "memory of the device (16G)",
+         .call = tl__opts_call_bytes},
         {0, "throttle-writer", TL_OPT_CALL, &raw.throttle, "RATE",
          "as if the disk took only RATE of payload: MB a second, or bytes a\nsecond as 64K or 4M; for tests",
          .call = call_rate},
