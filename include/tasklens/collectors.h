@@ -44,7 +44,11 @@
     COLLECTOR(SCOPE, "scope statistics", "enable-scope-stats", NULL, 1, 1, \
         "record how full the rings were at each scope's ends", \
         "scope_stats/scope_stats.jsonl", VIEWER(SCOPE, scope), \
-        STREAM(SCOPE, 5, SCOPE, scope, ORCHESTRATOR, 1))
+        STREAM(SCOPE, 5, SCOPE, scope, ORCHESTRATOR, 1)) \
+    COLLECTOR(TRAFFIC, "traffic", "enable-traffic", NULL, 1, 1, \
+        "record the bytes that each task reads and writes through each argument", \
+        "traffic.jsonl", VIEWER(TRAFFIC, traffic), \
+        STREAM(TRAFFIC, 7, TRAFFIC, traffic, SCHEDULER, 1))
 /* clang-format on */
 
 #define TL_COLLECT_SLOTS 16 /* levels that a configuration has room for */

@@ -144,6 +144,7 @@ static void expect_meta(const struct one *r)
         {"dep_gen", c->levels[TL_COLLECT_DEPS], UINT64_MAX},
         {"scope_stats", c->levels[TL_COLLECT_SCOPE], 4},
         {"pmu", c->levels[TL_COLLECT_PMU] != 0, TASKS},
+        {"traffic", c->levels[TL_COLLECT_TRAFFIC], TASKS},
     };
     struct tl_error err = {.msg = ""};
     struct tl_meta m;
@@ -166,9 +167,7 @@ static void expect_meta(const struct one *r)
 /* Each run has its own values in its own recording. */
 static void expect_recording(struct one *r)
 {
-    bool on = r->c.config.levels[TL_COLLECT_DUMP] || r->c.config.levels[TL_COLLECT_SWIMLANE] ||
-              r->c.config.levels[TL_COLLECT_PMU] || r->c.config.levels[TL_COLLECT_DEPS] ||
-              r->c.config.levels[TL_COLLECT_SCOPE];
+    bool on = tl__levels_first(r->c.config.levels) >= 0;
     uint64_t want;
 
     assert_int_equal(r->code, 0);
@@ -196,6 +195,7 @@ static void choose(unsigned i, uint64_t *state)
     c->levels[TL_COLLECT_PMU] = (int)(tl__random_next(state) % 3);
     c->levels[TL_COLLECT_DEPS] = tl__random_next(state) % 2 != 0;
     c->levels[TL_COLLECT_SCOPE] = tl__random_next(state) % 2 != 0;
+    c->levels[TL_COLLECT_TRAFFIC] = tl__random_next(state) % 2 != 0;
     c->aicpu_threads = tl__random_next(state) % 4 == 0 ? 2 : 3;
     c->dfx_records = tl__random_next(state) % 4 == 0 ? 4 : 8;
 }

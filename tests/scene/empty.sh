@@ -26,11 +26,11 @@ for words in "-p a2a3sim --runtime tensormap_and_ringbuffer" "-p a5sim --runtime
     rm -rf run
     # shellcheck disable=SC2086 # several words
     "$binary_dir/tasklens" run none.c $words --dump-args 2 --enable-chip-swimlane --enable-dep-gen --enable-pmu \
-        --enable-scope-stats --out run >out 2>err || { echo "run $words ended with $?"; cat err; exit 1; }
-    for file in args_dump/args_dump.json chip_swimlane_records.json deps.json pmu.csv scope_stats/scope_stats.jsonl; do
+        --enable-scope-stats --enable-traffic --out run >out 2>err || { echo "run $words ended with $?"; cat err; exit 1; }
+    for file in args_dump/args_dump.json chip_swimlane_records.json deps.json pmu.csv scope_stats/scope_stats.jsonl traffic.jsonl; do
         [ -s "run/$file" ] || { echo "$words: no $file"; failed=1; }
     done
-    for command in "dump" "dump --json" "dump --verify" "swimlane" "sched" "critical-path" "deps" "deps --json" "pmu" "scope"; do
+    for command in "dump" "dump --json" "dump --verify" "swimlane" "sched" "critical-path" "deps" "deps --json" "pmu" "scope" "traffic" "traffic --json"; do
         "$binary_dir/tasklens" ${command%% *} run ${command#"${command%% *}"} >out 2>err
         code=$?
         [ $code = 0 ] || { echo "$words: tasklens $command ended with $code: $(cat err)"; failed=1; }

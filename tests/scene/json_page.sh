@@ -7,7 +7,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 cd "$out" || exit 1
-all="--dump-args 2 --enable-chip-swimlane 4 --enable-dep-gen --enable-pmu --enable-scope-stats"
+all="--dump-args 2 --enable-chip-swimlane 4 --enable-dep-gen --enable-pmu --enable-scope-stats --enable-traffic"
 # shellcheck disable=SC2086
 "$binary/tasklens" run paged_attention $all --out all >run.log 2>&1 || { cat run.log; exit 1; }
 "$binary/tasklens" run vector_add --chips 2 --enable-chip-swimlane 4 --out ranks >run.log 2>&1 || { cat run.log; exit 1; }
@@ -22,6 +22,7 @@ questions = {
     "deps": [("all", 0), ("all -t r2t1", 0), ("all -t r2t1 --up 2 --down 2", 0), ("all --path r1t0 r2t3", 0),
              ("all --kernel qk", 0), ("all --tensor {buffer}", 0)],
     "pmu": [("all", 0)], "critical-path": [("all", 0)], "sched": [("all", 0)], "scope": [("all", 0)],
+    "traffic": [("all", 0), ("all --cache 64K", 0)],
     "swimlane": [("all", 0), ("all --overhead", 0), ("ranks", 0)],
 }
 HEAD = {"schema", "version", "recording"}

@@ -9,6 +9,7 @@
 #include "artifact/dfx_meta.h"
 #include "artifact/pmu.h"
 #include "artifact/scope_stats.h"
+#include "artifact/traffic.h"
 #include "scene/streams.h"
 #include "support/scope_rules.h"
 #include "support/swim_rules.h"
@@ -33,6 +34,7 @@ static void check_swimlane(const struct scene *s, int level);
 static void check_deps(const struct scene *s, int level);
 static void check_scopes(const struct scene *s, int level);
 static void check_pmu(const struct scene *s, int level);
+static void check_traffic(const struct scene *s, int level);
 static void check_joins(const struct scene *s);
 
 static const struct feature {
@@ -47,6 +49,7 @@ static const struct feature {
     {"--enable-dep-gen", 1, false, {"deps.json", "name_map_default.json"}, check_deps},
     {"--enable-scope-stats", 1, false, {"scope_stats/scope_stats.jsonl"}, check_scopes},
     {"--enable-pmu", 2, true, {"name_map_default.json", "pmu.csv", "pmu_meta.json"}, check_pmu},
+    {"--enable-traffic", 1, false, {"name_map_default.json", "traffic.jsonl"}, check_traffic},
 };
 #define FEATURES (sizeof(features) / sizeof(features[0]))
 
@@ -107,6 +110,28 @@ static void check_swimlane(const struct scene *s, int level)
     said = swim_rules(&swimlane, IN_FLIGHT);
     if (said[0] != '\0')
         fail_msg("%s: %s", s->dir, said);
+}
+
+static void check_traffic(const struct scene *s, int level)
+{
+    struct tl_traffic traffic;
+    struct tl_error err = {0};
+    uint64_t parts = 0, with_kernel = 0;
+
+    (void)level;
+    if (tl__traffic_file_read(path_in(s, TL_TRAFFIC_NAME), &traffic, &err) != 0)
+        fail_msg("%s", err.msg);
+    for (int64_t i = 0; i < s->tasks; i++)
+        with_kernel += streams_parts(i) != 0;
+    assert_int_equal(traffic.tasks.count, with_kernel);
+    for (size_t i = 0; i < traffic.tasks.count; i++) {
+        parts += traffic.tasks.items[i].parts;
+        assert_true(traffic.tasks.items[i].start != 0);
+        if (i > 0)
+            assert_true(traffic.tasks.items[i].start >= traffic.tasks.items[i - 1].start);
+    }
+    assert_int_equal(parts, parts_of(s->tasks));
+    tl__traffic_fini(&traffic);
 }
 
 static void check_deps(const struct scene *s, int level)

@@ -23,6 +23,7 @@
 
 #include <tasklens/worker.h>
 
+#include "base/collectors.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -140,6 +141,7 @@ static void choose_config(struct run *r, uint64_t i, bool largest)
     c->levels[TL_COLLECT_PMU] = largest ? 2 : chance(2) ? 1 + (int)chance(2) : 0;
     c->levels[TL_COLLECT_DEPS] = largest || chance(2);
     c->levels[TL_COLLECT_SCOPE] = largest || chance(2);
+    c->levels[TL_COLLECT_TRAFFIC] = largest || chance(2);
     c->block_dim = chance(3) ? 0 : 1 + (unsigned)chance(24);
     c->aicpu_threads = largest || chance(3) ? 0 : 2 + (unsigned)chance(3);
     if (c->block_dim != 0 && c->aicpu_threads > c->block_dim + 1)
@@ -161,8 +163,7 @@ static bool records(const struct run *r)
 {
     const struct tl_run_config *c = &r->config;
 
-    return !r->outside && (c->levels[TL_COLLECT_DUMP] != 0 || c->levels[TL_COLLECT_SWIMLANE] != 0 ||
-                           c->levels[TL_COLLECT_PMU] != 0 || c->levels[TL_COLLECT_DEPS] || c->levels[TL_COLLECT_SCOPE]);
+    return !r->outside && tl__levels_first(c->levels) >= 0;
 }
 
 static void make_data(struct run *r)
@@ -250,14 +251,15 @@ static void tell(const struct run *r, char *text, size_t size)
 {
     const struct tl_run_config *c = &r->config;
 
-    (void)snprintf(
-        text, size,
-        "%s on %s, dump %d, swimlane %d, pmu %d, deps %d, scopes %d%s, block_dim %u, threads %u, records %u, "
-        "buffers %u, avg %" PRIu64 ", guard %u, window %u, heap %" PRIu64,
-        kinds[r->kind].name, c->runtime, c->levels[TL_COLLECT_DUMP], c->levels[TL_COLLECT_SWIMLANE],
-        c->levels[TL_COLLECT_PMU], c->levels[TL_COLLECT_DEPS], c->levels[TL_COLLECT_SCOPE],
-        r->outside ? " (outside the window)" : "", c->block_dim, c->aicpu_threads, c->dfx_records, c->dfx_buffers,
-        c->dfx_avg_bytes, c->guard, c->task_window, c->heap_bytes);
+    (void)snprintf(text, size,
+                   "%s on %s, dump %d, swimlane %d, pmu %d, deps %d, scopes %d, traffic %d%s, block_dim %u, threads "
+                   "%u, records %u, "
+                   "buffers %u, avg %" PRIu64 ", guard %u, window %u, heap %" PRIu64,
+                   kinds[r->kind].name, c->runtime, c->levels[TL_COLLECT_DUMP], c->levels[TL_COLLECT_SWIMLANE],
+                   c->levels[TL_COLLECT_PMU], c->levels[TL_COLLECT_DEPS], c->levels[TL_COLLECT_SCOPE],
+                   c->levels[TL_COLLECT_TRAFFIC], r->outside ? " (outside the window)" : "", c->block_dim,
+                   c->aicpu_threads, c->dfx_records, c->dfx_buffers, c->dfx_avg_bytes, c->guard, c->task_window,
+                   c->heap_bytes);
 }
 
 static void outcome(const struct run *r, struct canon *c)

@@ -11,6 +11,7 @@
 #include "wire/pmu_record.h"
 #include "wire/scope_record.h"
 #include "wire/swimlane_record.h"
+#include "wire/traffic_record.h"
 
 #define STREAM_SCHEDULERS 3u
 #define STREAM_CLUSTERS 6u
@@ -111,6 +112,20 @@ static inline void pmu_of(void *record, uint32_t role, uint32_t i)
                                                          .counters = {i, 2 * i}};
 }
 
+static inline void traffic_of(void *record, uint32_t role, uint32_t i)
+{
+    *(struct tl_wire_traffic *)record = (struct tl_wire_traffic){
+        .task_id = i,
+        .start = 100 * i + 10,
+        .counted_read = i,
+        .func_id = (int32_t)(i % 5),
+        .core_id = STREAM_CLUSTERS + role,
+        .counted = 1,
+        .n_args = 2,
+        .args = {{.buffer = 4096, .owner = TL_NO_TASK, .view = i % 7, .bytes = 8 + i % 7, .access = TL_WIRE_READ},
+                 {.buffer = 8192 * (i + 1), .owner = i, .view = 1, .bytes = 32, .access = TL_WIRE_WRITE}}};
+}
+
 static const struct stream_row {
     unsigned stream;
     const char *name; /* of its losses */
@@ -124,6 +139,7 @@ static const struct stream_row {
     {TL_STREAM_DEPS, "dep_gen", true, deps_of},
     {TL_STREAM_SCOPE, "scope_stats", true, scope_of},
     {TL_STREAM_PMU, "pmu", false, pmu_of},
+    {TL_STREAM_TRAFFIC, "traffic", false, traffic_of},
 };
 #define STREAM_ROWS (sizeof(stream_rows) / sizeof(stream_rows[0]))
 
@@ -135,6 +151,7 @@ static inline struct tl_run_config stream_config(const char *dir)
     c.levels[TL_COLLECT_SWIMLANE] = 4;
     c.levels[TL_COLLECT_DEPS] = c.levels[TL_COLLECT_SCOPE] = true;
     c.levels[TL_COLLECT_PMU] = 2;
+    c.levels[TL_COLLECT_TRAFFIC] = 1;
     c.dfx_records = 4;
     return c;
 }

@@ -22,7 +22,8 @@ static struct tl_launch launch_of(uint64_t dfx)
                                          [TL_COLLECT_SWIMLANE] = 4,
                                          [TL_COLLECT_PMU] = 2,
                                          [TL_COLLECT_DEPS] = 1,
-                                         [TL_COLLECT_SCOPE] = 1}};
+                                         [TL_COLLECT_SCOPE] = 1,
+                                         [TL_COLLECT_TRAFFIC] = 1}};
 }
 
 static int begin(struct fake_world *w, const struct tl_launch *l, uint32_t streams, uint32_t role,
