@@ -365,7 +365,8 @@ static int read_deps(const char *path, const void *text, size_t bytes, struct tl
                      struct tl_error *reterr)
 {
     struct reader r = {0};
-    struct tl_tape_spec spec = {sections, S_COUNT, on_value, &r, &r.seen};
+    struct tl_tape_spec spec = {
+        .sections = sections, .count = S_COUNT, .on_value = on_value, .ctx = &r, .ret_seen = &r.seen};
     int code =
         text != NULL ? tl__tape_parse(text, bytes, path, &spec, reterr) : tl__json_file_read(path, &spec, reterr);
 

@@ -186,38 +186,6 @@ static int bad_field(struct tl_tape *t, const char *list, const char *name, cons
     return tl__tape_fail(t, TL_EPARSE, field, "%s", what);
 }
 
-static bool parse_u64(const char *text, uint64_t max, uint64_t *ret_value)
-{
-    uint64_t value = 0;
-
-    if (*text == 0)
-        return false;
-    for (; *text != 0; text++)
-        if (*text < '0' || *text > '9' || __builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
-            return false;
-    *ret_value = value;
-    return value <= max;
-}
-
-static bool parse_hex(const char *text, uint64_t *ret_value)
-{
-    static const char digits[] = "0123456789abcdef";
-    uint64_t value = 0;
-
-    if (text[0] != '0' || text[1] != 'x' || text[2] == 0 || strlen(text) > 18)
-        return false;
-    for (text += 2; *text != 0; text++) {
-        const char *digit = memchr(digits, *text, 16);
-
-        if (digit == NULL)
-            return false;
-        value = value << 4 | (uint64_t)(digit - digits);
-    }
-    *ret_value = value;
-    return true;
-}
-
 /* Stores a value of the field's kind; what is wrong with it, or NULL. */
 static const char *take_value(const struct field *field, const struct tl_tape *t, uint32_t at, uint8_t *to)
 {
@@ -233,7 +201,7 @@ static const char *take_value(const struct field *field, const struct tl_tape *t
         (void)snprintf((char *)to, field->size, "%s", text);
         return NULL;
     case HEX:
-        if (type != TL_TAPE_STRING || !parse_hex(text, &large))
+        if (type != TL_TAPE_STRING || strncmp(text, "0x", 2) != 0 || !tl__read_hex(text + 2, strlen(text + 2), &large))
             return "expected a string of \"0x\" and hex digits";
         memcpy(to, &large, sizeof(large));
         return NULL;
@@ -246,7 +214,8 @@ static const char *take_value(const struct field *field, const struct tl_tape *t
         return NULL;
     case U32:
     case U64:
-        if (type != TL_TAPE_NUMBER || !parse_u64(text, field->kind == U32 ? UINT32_MAX : UINT64_MAX, &large))
+        if (type != TL_TAPE_NUMBER || !tl__read_u64(text, strlen(text), &large) ||
+            (field->kind == U32 && large > UINT32_MAX))
             return "expected an integer";
         if (field->kind == U32) {
             small = (uint32_t)large;
@@ -314,7 +283,7 @@ static int take_losses(struct tl_tape *t, uint32_t stream, struct tl_meta_stream
         const struct tl_tape_token *count = &t->tokens[key + 1];
         const char *cause = t->text + t->tokens[key].start;
 
-        if (count->type != TL_TAPE_NUMBER || !parse_u64(t->text + count->start, UINT64_MAX, &to->losses[i].count))
+        if (count->type != TL_TAPE_NUMBER || !tl__read_u64(t->text + count->start, count->length, &to->losses[i].count))
             return bad_field(t, "streams.dropped", cause, "expected an integer");
         (void)snprintf(to->losses[i].cause, sizeof(to->losses[i].cause), "%s", cause);
     }
@@ -328,7 +297,8 @@ static int take_version(struct tl_tape *t)
 
     if (at == TL_TAPE_ABSENT)
         return bad_field(t, "", "version", "missing");
-    if (t->tokens[at].type != TL_TAPE_NUMBER || !parse_u64(t->text + t->tokens[at].start, UINT64_MAX, &version))
+    if (t->tokens[at].type != TL_TAPE_NUMBER ||
+        !tl__read_u64(t->text + t->tokens[at].start, t->tokens[at].length, &version))
         return bad_field(t, "", "version", "expected an integer");
     if (version > TL_META_VERSION)
         return tl__tape_fail(t, TL_EVERSION, NULL, "version %llu is newer than what this program reads (%d)",

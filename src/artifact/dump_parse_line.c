@@ -5,6 +5,7 @@
  * general way, which gives the same records (tests compare) and the errors.
  */
 #include "artifact/dump_parse_state.h"
+#include "base/number.h"
 
 /* A literal may be compared this far past a line's end, never more. */
 #define LITERAL_MAX 64
@@ -23,7 +24,7 @@ static bool take_number(const char **at, uint64_t *ret_value)
     while (*c >= '0' && *c <= '9' && c - start <= 20)
         c++;
     *at = c;
-    return !(*start == '0' && c - start > 1) && tl__dump_digits(start, (size_t)(c - start), ret_value);
+    return !(*start == '0' && c - start > 1) && tl__read_u64(start, (size_t)(c - start), ret_value);
 }
 
 static bool take_hex16(const char **at, uint64_t *ret_value)
@@ -31,7 +32,7 @@ static bool take_hex16(const char **at, uint64_t *ret_value)
     const char *start = *at;
 
     *at += 16;
-    return tl__dump_hex(start, 16, ret_value);
+    return tl__read_hex(start, 16, ret_value);
 }
 
 static bool take_func_ids(const char **at, struct tl_dump_record *r)
@@ -91,20 +92,7 @@ static bool take_dtype(struct tl_dump_parser *p, const char **at, struct tl_dump
     *at += length;
     if (start[length] != '"')
         return false;
-    if (length != p->dtype_length || memcmp(start, p->dtype_text, length) != 0) {
-        char copy[sizeof(p->dtype_text)];
-        int dtype;
-
-        memcpy(copy, start, length);
-        copy[length] = 0;
-        dtype = tl_dtype_parse(copy);
-        if (dtype < 0)
-            return false;
-        memcpy(p->dtype_text, start, length);
-        p->dtype_length = length;
-        p->dtype = (uint8_t)dtype;
-    }
-    r->dtype = p->dtype;
+    r->dtype = (uint8_t)tl__dump_dtype(p, start, length);
     return r->dtype != TL_DTYPE_UNKNOWN && TAKE(at, "\"");
 }
 
@@ -194,10 +182,9 @@ static bool take_payload(const char **at, struct tl_dump_record *r)
 /* The record of the line [at, end), whose last two bytes are ",\n" and after which LITERAL_MAX bytes can be read. */
 static bool take_line(struct tl_dump_parser *p, const char *at, const char *end)
 {
-    struct tl_dump_record *r = &p->now;
+    struct tl_dump_record record = {0}, *r = &record;
     bool good;
 
-    memset(r, 0, sizeof(*r));
     good = TAKE(&at, NEXT_START) && take_hex16(&at, &r->task_id) && TAKE(&at, "\", \"func_id\": [") &&
            take_func_ids(&at, r) && take_place(&at, r) && take_dtype(p, &at, r);
     if (good && r->kind == TL_KIND_SCALAR)
@@ -205,22 +192,22 @@ static bool take_line(struct tl_dump_parser *p, const char *at, const char *end)
     good = good && take_geometry(&at, r) && take_payload(&at, r) && TAKE(&at, "},\n") && at == end;
     if (good && r->kind == TL_KIND_SCALAR)
         good = r->rank == 0 && r->bin_size == 0;
-    return good && tl__dump_record_push(p);
+    return good && tl__dump_record_push(p, r);
 }
 
-size_t tl__dump_take_lines(struct tl_dump_parser *p, const char *bytes, size_t count)
+size_t tl__dump_take_lines(struct tl_dump_parser *p, const char *bytes, size_t count, uint64_t *ret_items)
 {
     const char *at = bytes, *end = bytes + count;
 
-    if (p->no_short_cut || (p->top_seen & BIT(T_ARGS)) == 0)
-        return 0;
+    *ret_items = 0;
     for (;;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at)), *next = newline == NULL ? end : newline + 1;
 
-        /* The next record must be in sight: a comma before the list's end is an error that yajl has to see. */
+        /* The next record must be in sight: a comma before the list's end is an error that the tape has to see. */
         if (end - next < LITERAL_MAX || memcmp(next, NEXT_START, sizeof(NEXT_START) - 1) != 0 ||
             !take_line(p, at, next))
             return (size_t)(at - bytes);
+        ++*ret_items;
         at = next;
     }
 }

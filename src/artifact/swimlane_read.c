@@ -451,7 +451,8 @@ static int read_swimlane(const char *name, const void *text, size_t bytes, struc
                          struct tl_error *reterr)
 {
     struct tl_swim_reader r = {0};
-    struct tl_tape_spec spec = {sections, S_COUNT, on_value, &r, &r.seen};
+    struct tl_tape_spec spec = {
+        .sections = sections, .count = S_COUNT, .on_value = on_value, .ctx = &r, .ret_seen = &r.seen};
     struct tl_swimlane s;
     int code =
         text != NULL ? tl__tape_parse(text, bytes, name, &spec, reterr) : tl__json_file_read(name, &spec, reterr);

@@ -59,28 +59,6 @@ int tl__tape_array(struct tl_tape *tape, uint32_t at, const char *field, uint32_
 
 /* ---- numbers ---- */
 
-/* Digits to the end of the text. */
-static bool digits(const char *text, unsigned base, uint64_t *ret_value)
-{
-    uint64_t value = 0;
-
-    if (*text == '\0')
-        return false;
-    for (; *text != '\0'; text++) {
-        char c = *text;
-        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
-                                                : 16;
-
-        if (digit >= base || __builtin_mul_overflow(value, (uint64_t)base, &value) ||
-            __builtin_add_overflow(value, digit, &value))
-            return false;
-    }
-    *ret_value = value;
-    return true;
-}
-
 /* 5e7 and 50000000.0 are whole too; a double holds them exactly below 2^53. */
 static bool whole_double(const char *text, uint64_t *ret_value)
 {
@@ -100,12 +78,13 @@ static bool magnitude(const struct tl_tape *tape, uint32_t at, bool *ret_negativ
     *ret_negative = *text == '-';
     text += *ret_negative;
     if (tape->tokens[at].type == TL_TAPE_NUMBER)
-        return digits(text, 10, ret_value) || (strpbrk(text, ".eE") != NULL && whole_double(text, ret_value));
+        return tl__read_u64(text, strlen(text), ret_value) ||
+               (strpbrk(text, ".eE") != NULL && whole_double(text, ret_value));
     if (strlen(text) + *ret_negative != tape->tokens[at].length)
         return false; /* a zero byte within */
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-        return digits(text + 2, 16, ret_value);
-    return digits(text, 10, ret_value);
+        return tl__read_hex(text + 2, strlen(text + 2), ret_value);
+    return tl__read_u64(text, strlen(text), ret_value);
 }
 
 int tl__tape_u64(struct tl_tape *tape, uint32_t at, const char *field, uint64_t max, uint64_t *ret_value)

@@ -395,6 +395,43 @@ size_t tl__print_rounded(char *to, double value, int digits)
 
 /* ---- reading ---- */
 
+bool tl__read_u64(const char *text, size_t bytes, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+
+    if (bytes == 0)
+        return false;
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned digit = (unsigned)(text[i] - '0');
+
+        if (digit > 9 || __builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, digit, &value))
+            return false;
+    }
+    *ret_value = value;
+    return true;
+}
+
+bool tl__read_hex(const char *text, size_t bytes, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+
+    if (bytes == 0 || bytes > 16)
+        return false;
+    for (size_t i = 0; i < bytes; i++) {
+        char c = text[i];
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
+                                                : 16;
+
+        if (digit == 16)
+            return false;
+        value = value << 4 | digit;
+    }
+    *ret_value = value;
+    return true;
+}
+
 bool tl__read_f64(const char *text, size_t bytes, double *ret_value)
 {
     char plain[TL_READ_DIGITS_MAX + 32];

@@ -33,6 +33,11 @@ size_t tl__print_rounded(char *to, double value, int digits);
 /* "0x" and all `digits` (at most 16) lower-case digits. */
 size_t tl__print_hex(char *to, uint64_t value, unsigned digits);
 
+/* The number that is all of `text`: decimal digits that fit into 64 bits; or 1 to 16 hexadecimal ones. False: it is none.
+ */
+bool tl__read_u64(const char *text, size_t bytes, uint64_t *ret_value);
+bool tl__read_hex(const char *text, size_t bytes, uint64_t *ret_value);
+
 #define TL_READ_DIGITS_MAX 800
 /* The number that is all of `text`: an optional minus, digits with a point in any locale, an optional exponent. False:
  * it is none, or has more digits than that. */

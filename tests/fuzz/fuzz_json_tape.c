@@ -65,7 +65,7 @@ static int on_value(void *ctx, struct tl_tape *t)
 
 static void read_pieces(const uint8_t *data, size_t size, size_t piece, bool whole, struct result *r)
 {
-    struct tl_tape_spec spec = {sections, whole ? 0 : 3, on_value, r, NULL};
+    struct tl_tape_spec spec = {.sections = sections, .count = whole ? 0 : 3, .on_value = on_value, .ctx = r};
     struct tl_tape *t = tl__tape_create("fuzz", &spec);
 
     memset(r, 0, sizeof(*r));

@@ -108,6 +108,10 @@ static void other_writers_are_understood(void **state)
     assert_int_equal(one_changed("\"little_endian\"", "\"little_endian\", \"x\": [1]").rank, 2);
     assert_int_equal(one_changed("\"dump_args_level\"", "\"version\": 1, \"dump_args_level\"").rank, 2);
     assert_int_equal(one_changed("\"dump_args_level\"", "\"version\": {\"major\": 9}, \"dump_args_level\"").rank, 2);
+    /* Integers as strings, hexadecimal ones too, and as floats, as in the other artifacts. */
+    assert_int_equal(one_changed("\"arg_index\": 0", "\"arg_index\": \"5\"").arg_index, 5);
+    assert_int_equal(one_changed("\"start_offset\": 7", "\"start_offset\": \"0x10\"").start_offset, 16);
+    assert_int_equal(one_changed("\"start_offset\": 7", "\"start_offset\": 5e3").start_offset, 5000);
     /* A rank beyond ours keeps its number. */
     r = one_changed("\"shape\": [2, 3], \"strides\": [3, 1]", "\"shape\": [1,1,1,1,2,3], \"strides\": [6,6,6,6,3,1]");
     assert_int_equal(r.rank, 6);
@@ -162,42 +166,44 @@ static void faults_are_named(void **state)
         int code;
         long offset;
     } faults[] = {
-        {"\"task_id\": \"0x0000000200000a00\", ", "", "record 0: field 'task_id': missing", TL_EPARSE, 0},
-        {"\"func_id\": [0], ", "", "record 0: field 'func_id': missing", TL_EPARSE, 0},
-        {"\"role\": \"input\", ", "", "record 0: field 'role': missing", TL_EPARSE, 0},
-        {"\"stage\": \"before_dispatch\", ", "", "record 0: field 'stage': missing", TL_EPARSE, 0},
-        {"\"arg_index\": 0, ", "", "record 0: field 'arg_index': missing", TL_EPARSE, 0},
-        {"\"kind\": \"tensor\", ", "", "record 0: field 'kind': missing", TL_EPARSE, 0},
-        {"\"dtype\": \"float32\", ", "", "record 0: field 'dtype': missing", TL_EPARSE, 0},
-        {"\"shape\": [2, 3], ", "", "record 0: field 'shape': missing", TL_EPARSE, 0},
-        {"\"strides\": [3, 1], ", "", "record 0: field 'strides': missing", TL_EPARSE, 0},
-        {"\"start_offset\": 7, ", "", "record 0: field 'start_offset': missing", TL_EPARSE, 0},
-        {"\"is_contiguous\": true, ", "", "record 0: field 'is_contiguous': missing", TL_EPARSE, 0},
-        {"\"truncated\": false, ", "", "record 0: field 'truncated': missing", TL_EPARSE, 0},
-        {"\"bin_offset\": 16, ", "", "record 0: field 'bin_offset': missing", TL_EPARSE, 0},
-        {", \"bin_size\": 24", "", "record 0: field 'bin_size': missing", TL_EPARSE, 0},
-        {"\"0x0000000200000a00\"", "\"0x00000000200000a00\"", "field 'task_id': '0x000", TL_EPARSE, 0},
-        {"\"0x0000000200000a00\"", "\"0x\"", "is not a task id", TL_EPARSE, 0},
-        {"\"0x0000000200000a00\"", "\"ten\"", "is not a task id", TL_EPARSE, 0},
-        {"\"0x0000000200000a00\"", "true", "expected a string, found a bool", TL_EPARSE, 0},
+        {"\"task_id\": \"0x0000000200000a00\", ", "", "args[0]: field 'task_id': missing", TL_EPARSE, 0},
+        {"\"func_id\": [0], ", "", "args[0]: field 'func_id': missing", TL_EPARSE, 0},
+        {"\"role\": \"input\", ", "", "args[0]: field 'role': missing", TL_EPARSE, 0},
+        {"\"stage\": \"before_dispatch\", ", "", "args[0]: field 'stage': missing", TL_EPARSE, 0},
+        {"\"arg_index\": 0, ", "", "args[0]: field 'arg_index': missing", TL_EPARSE, 0},
+        {"\"kind\": \"tensor\", ", "", "args[0]: field 'kind': missing", TL_EPARSE, 0},
+        {"\"dtype\": \"float32\", ", "", "args[0]: field 'dtype': missing", TL_EPARSE, 0},
+        {"\"shape\": [2, 3], ", "", "args[0]: field 'shape': missing", TL_EPARSE, 0},
+        {"\"strides\": [3, 1], ", "", "args[0]: field 'strides': missing", TL_EPARSE, 0},
+        {"\"start_offset\": 7, ", "", "args[0]: field 'start_offset': missing", TL_EPARSE, 0},
+        {"\"is_contiguous\": true, ", "", "args[0]: field 'is_contiguous': missing", TL_EPARSE, 0},
+        {"\"truncated\": false, ", "", "args[0]: field 'truncated': missing", TL_EPARSE, 0},
+        {"\"bin_offset\": 16, ", "", "args[0]: field 'bin_offset': missing", TL_EPARSE, 0},
+        {", \"bin_size\": 24", "", "args[0]: field 'bin_size': missing", TL_EPARSE, 0},
+        {"\"0x0000000200000a00\"", "\"0x00000000200000a00\"",
+         "field 'task_id': expected an integer from 0 to 18446744073709551615, found 0x000", TL_EPARSE, 0},
+        {"\"0x0000000200000a00\"", "\"0x\"", "field 'task_id': expected an integer", TL_EPARSE, 0},
+        {"\"0x0000000200000a00\"", "\"ten\"", "found ten", TL_EPARSE, 0},
+        {"\"0x0000000200000a00\"", "true", "field 'task_id': expected a number, found a bool", TL_EPARSE, 0},
         {"[0]", "[]", "field 'func_id': empty", TL_EPARSE, 0},
         {"[0]", "[1,2,3,4]", "field 'func_id': more than 3", TL_EPARSE, 0},
-        {"[0]", "[1.5]", "field 'func_id': '1.5'", TL_EPARSE, 0},
-        {"[0]", "[99999999999]", "is not a function id", TL_EPARSE, 0},
+        {"[0]", "[1.5]", "field 'func_id': expected an integer from -2147483648 to 2147483647, found 1.5", TL_EPARSE,
+         0},
+        {"[0]", "[99999999999]", "found 99999999999", TL_EPARSE, 0},
         {"[0]", "[[0]]", "field 'func_id': expected a number, found an array", TL_EPARSE, 0},
-        {"[0]", "\"0\"", "field 'func_id': expected a number, found a string", TL_EPARSE, 0},
+        {"[0]", "{}", "field 'func_id': expected a number, found an object", TL_EPARSE, 0},
         {"\"input\"", "\"sideways\"", "field 'role': 'sideways' is not known", TL_EPARSE, 0},
         {"\"input\"", "1", "field 'role': expected a string, found a number", TL_EPARSE, 0},
         {"\"stage\": \"before_dispatch\"", "\"stage\": \"before\"", "field 'stage'", TL_EPARSE, 0},
         {"\"arg_index\": 0", "\"arg_index\": -1", "field 'arg_index': expected an integer from 0 to", TL_EPARSE, 0},
         {"\"arg_index\": 0", "\"arg_index\": 4294967296", "found 4294967296", TL_EPARSE, 0},
-        {"\"arg_index\": 0", "\"arg_index\": \"0\"", "field 'arg_index': expected a number, found a string", TL_EPARSE,
-         0},
+        {"\"arg_index\": 0", "\"arg_index\": \"x\"",
+         "field 'arg_index': expected an integer from 0 to 4294967295, found x", TL_EPARSE, 0},
         {"\"tensor\"", "\"vector\"", "field 'kind'", TL_EPARSE, 0},
         {"\"float32\"", "0", "field 'dtype': expected a string, found a number", TL_EPARSE, 0},
         {"[2, 3]", "[2, -3]", "field 'shape': expected an integer", TL_EPARSE, 0},
         {"[2, 3]", "[2, 4294967296]", "field 'shape'", TL_EPARSE, 0},
-        {"[2, 3]", "[2, \"3\"]", "field 'shape': expected a number, found a string", TL_EPARSE, 0},
+        {"[2, 3]", "[2, null]", "field 'shape': expected a number, found null", TL_EPARSE, 0},
         {"[2, 3]", "6", "field 'shape': expected an array, found a number", TL_EPARSE, 0},
         {"[2, 3]", "{}", "field 'shape': expected an array, found an object", TL_EPARSE, 0},
         {"[3, 1]", "[3]", "field 'strides': 1 entries, but shape has 2", TL_EPARSE, 0},
@@ -214,29 +220,29 @@ static void faults_are_named(void **state)
          0},
         {"\"bin_size\"", "\"partial\": 1, \"bin_size\"", "field 'partial': expected a bool", TL_EPARSE, 0},
         {"\"run_dir\": \"args_dump\", ", "", "m.json: field 'run_dir': missing", TL_EPARSE, -1},
-        {"\"run_dir\": \"args_dump\"", "\"run_dir\": 1", "m.json: field 'run_dir': expected a string", TL_EPARSE, -1},
+        {"\"run_dir\": \"args_dump\"", "\"run_dir\": 1", "m.json: run_dir: expected a string", TL_EPARSE, -1},
         {"\"dump_args_level\": 2, ", "", "m.json: field 'dump_args_level': missing", TL_EPARSE, -1},
         {"\"dump_args_level\": 2", "\"dump_args_level\": 4", "from 0 to 3, found 4", TL_EPARSE, -1},
         {"\"total_args\": 1, ", "", "field 'total_args': missing", TL_EPARSE, -1},
-        {"\"total_args\": 1", "\"total_args\": \"1\"", "field 'total_args': expected a number, found a string",
-         TL_EPARSE, -1},
+        {"\"total_args\": 1", "\"total_args\": []", "m.json: total_args: expected a number, found an array", TL_EPARSE,
+         -1},
         {"\"dropped_records\": 0, ", "", "field 'dropped_records': missing", TL_EPARSE, -1},
         {"\"bin_file\": \"args.bin\", ", "", "field 'bin_file': missing", TL_EPARSE, -1},
         {"\"args.bin\"", "\"../args.bin\"", "'../args.bin' is not the name of a file beside", TL_EPARSE, -1},
-        {"\"args.bin\"", "\"\"", "field 'bin_file'", TL_EPARSE, -1},
+        {"\"args.bin\"", "\"\"", "bin_file: '' is not", TL_EPARSE, -1},
         {"\"args.bin\"", "7", "expected a string or null, found a number", TL_EPARSE, -1},
-        {"\"logical_contiguous\"", "\"tiled\"", "field 'bin_format.type': 'tiled'", TL_ENOTSUP, -1},
-        {"\"little_endian\"", "\"big_endian\"", "field 'bin_format.byte_order': 'big_endian'", TL_ENOTSUP, -1},
+        {"\"logical_contiguous\"", "\"tiled\"", "bin_format: field 'type': 'tiled'", TL_ENOTSUP, -1},
+        {"\"little_endian\"", "\"big_endian\"", "bin_format: field 'byte_order': 'big_endian'", TL_ENOTSUP, -1},
         {"\"little_endian\"", "1", "expected a string, found a number", TL_EPARSE, -1},
-        {", \"byte_order\": \"little_endian\"", "", "field 'bin_format.byte_order': missing", TL_EPARSE, -1},
+        {", \"byte_order\": \"little_endian\"", "", "bin_format: field 'byte_order': missing", TL_EPARSE, -1},
         {"{\"type\": \"logical_contiguous\", \"byte_order\": \"little_endian\"}", "[]", "expected an object", TL_EPARSE,
          -1},
-        {"\"dump_args_level\"", "\"version\": 2, \"dump_args_level\"", "field 'version': 2 is newer", TL_EVERSION, -1},
+        {"\"dump_args_level\"", "\"version\": 2, \"dump_args_level\"", "version: 2 is newer", TL_EVERSION, -1},
         {"\"args\": [", "\"arguments\": [", "field 'args': missing", TL_EPARSE, -1},
         {"\"args\": [", "\"args\": [], \"tensors\": [", "a second list of records", TL_EPARSE, -1},
-        {"\"args\": [", "\"args\": [7, ", "record 0: expected an object, found a number", TL_EPARSE, 0},
-        {"\"args\": [", "\"args\": 5, \"x\": [", "field 'args': expected an array, found a number", TL_EPARSE, -1},
-        {"\"task_id\"", "\"task_id\"; ", "not valid JSON", TL_EPARSE, 0},
+        {"\"args\": [", "\"args\": [7, ", "args[0]: expected an object, found a number", TL_EPARSE, 0},
+        {"\"args\": [", "\"args\": 5, \"x\": [", "m.json: args: expected an array, found a number", TL_EPARSE, -1},
+        {"\"task_id\"", "\"task_id\"; ", "m.json:1:", TL_EPARSE, 1},
     };
     struct tl_dump_reader *reader = NULL;
     struct tl_error err;
@@ -250,7 +256,7 @@ static void faults_are_named(void **state)
         if (strstr(err.msg, faults[i].says) == NULL)
             fail_msg("fault %u: '%s' lacks '%s'", i, err.msg, faults[i].says);
         assert_int_equal(err.offset, faults[i].offset);
-        assert_memory_equal(err.msg, "m.json: ", 8);
+        assert_memory_equal(err.msg, "m.json:", 7);
         assert_null(strchr(err.msg, '\n'));
         free(text);
     }
@@ -267,8 +273,8 @@ static void scalar_faults_are_named(void **state)
     static const struct {
         const char *from, *to, *says;
     } faults[] = {
-        {"\"value\": 1.5, ", "", "record 1: field 'value': missing"},
-        {"1.5", "\"one\"", "record 1: field 'value': 'one' is not a value of float32"},
+        {"\"value\": 1.5, ", "", "args[1]: field 'value': missing"},
+        {"1.5", "\"one\"", "args[1]: field 'value': 'one' is not a value of float32"},
         {"1.5", "true", "'true' is not a value of float32"},
         {"1.5", "[1]", "field 'value': expected a number, found an array"},
         {"float32\", \"value\": 1.5", "int8\", \"value\": 300", "'300' is not a value of int8"},
@@ -310,7 +316,7 @@ static void every_cut_is_an_error(void **state)
     (void)state;
     for (size_t cut = 0; cut < sizeof(text) - 1; cut++) {
         assert_int_equal(tl__dump_parse(text, cut, "m.json", &reader, &err), TL_EPARSE);
-        assert_non_null(strstr(err.msg, "the file is cut"));
+        assert_non_null(strstr(err.msg, cut > 0 ? "the file is cut" : "the file is empty"));
     }
     assert_int_equal(tl__dump_parse(text, sizeof(text) - 1, "m.json", &reader, &err), 0);
     tl__dump_close(reader);
@@ -337,6 +343,19 @@ static int parse_as(const char *text, size_t size, size_t piece, bool short_cut,
     return code;
 }
 
+/* The column of what is no JSON depends on the piece that it stands in. */
+static void drop_column(char *msg)
+{
+    unsigned line, column;
+    int end = 0;
+    char rest[512];
+
+    if (sscanf(msg, "m.json:%u:%u:%n", &line, &column, &end) == 2 && end > 0) {
+        (void)snprintf(rest, sizeof(rest), "m.json:%u:%s", line, msg + end);
+        memcpy(msg, rest, strlen(rest) + 1);
+    }
+}
+
 static void assert_both_ways_agree(const char *text, size_t size)
 {
     static const size_t pieces[] = {SIZE_MAX, 4096, 700, 61, 1};
@@ -354,6 +373,8 @@ static void assert_both_ways_agree(const char *text, size_t size)
             if (quick_count > 0)
                 assert_memory_equal(quick, general, quick_count * sizeof(*quick));
         } else {
+            drop_column(quick_error.msg);
+            drop_column(general_error.msg);
             assert_string_equal(quick_error.msg, general_error.msg);
         }
         tl__free(quick);

@@ -299,7 +299,7 @@ static int parse(const void *text, size_t bytes, const char *name, struct tl_err
 /* In the order of the file; `from` is the first of its kind in it. */
 static const struct json_edit wrong_heads[] = {
     {"{\n  \"tasks\"", "[{\n  \"tasks\"", ": expected an object, found an array", -1},
-    {"\"tasks\": [", "\"tasks\": {}, \"x\": [", ": tasks[0]: expected an array, found an object", 0},
+    {"\"tasks\": [", "\"tasks\": {}, \"x\": [", ": tasks: expected an array, found an object", -1},
     {"\"tasks\": [", "\"task\": [", ": field 'tasks': missing", -1},
     {"\"tensors\": [", "\"tensor\": [", ": field 'tensors': missing", -1},
     {"\"edges\": [", "\"edge\": [", ": field 'edges': missing", -1},
