@@ -7,7 +7,11 @@
 
 void tl__hold_drop(struct tl_slot *slot)
 {
-    (void)tl_sub_acq_rel(&slot->holds, 1u); /* D4: every use of the slot before; pairs with the reclaim's look */
+    uint32_t held =
+        tl_sub_acq_rel(&slot->holds, 1u); /* D4: every use of the slot before; pairs with the reclaim's look */
+
+    assert(held != 0); /* DI1 */
+    (void)held;
 }
 
 static void release_retained(const struct tl_device *d, const struct tl_slot *slot)
@@ -17,6 +21,7 @@ static void release_retained(const struct tl_device *d, const struct tl_slot *sl
     for (uint32_t i = 0, at = slot->dep_at; i < slot->n_deps; i++, at = tl__dep_next(ring, at)) {
         const struct tl_dep *dep = &ring->deps[at];
 
+        assert(dep->succ == slot && dep->pred != slot); /* DI6: the entries are the task's own */
         if (dep->flags & TL_EDGE_RETAIN)
             tl__hold_drop(dep->pred);
     }
@@ -28,15 +33,19 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
     struct tl_dep *dep = tl_xchg_acq_rel(&slot->fanout, TL_FANOUT_CLOSED);
     const bool phases = tl__records(&s->rec, TL_STREAM_PHASES) && dep != NULL;
     const uint64_t start = phases ? tl__stamp(s->device, &s->stamp, 0) : 0;
-    uint32_t made_ready = 0;
+    uint32_t made_ready = 0, waits;
 
+    assert(dep != TL_FANOUT_CLOSED);                                  /* DI2: a task retires once */
+    assert(tl_load_rlx(&slot->parts) == 0 && tl__sched_is_locked(s)); /* DI2, DI4; relaxed: D6 */
     while (dep != NULL) {
         struct tl_slot *succ = dep->succ;
 
         dep = dep->next; /* the entry is the successor's: not to be read once it may run */
         if (tl__fault("lost_successor"))
             continue;
-        if (tl_sub_acq_rel(&succ->waits, 1u) == 1) { /* D1/D2 */
+        waits = tl_sub_acq_rel(&succ->waits, 1u); /* D1/D2 */
+        assert(waits != 0);                       /* DI1 */
+        if (waits == 1) {
             tl__make_ready(s->device, s, succ);
             made_ready++;
         }
@@ -67,13 +76,18 @@ static bool take_back(struct tl_sched *s, struct tl_core_role *core)
 {
     struct tl_slot *slot = core->token[core->seen & 1].slot;
     uint64_t bit = UINT64_C(1) << core->cluster;
+    uint32_t parts;
 
+    assert(core->sched == s && core->seen != core->sent); /* DI3 */
     core->seen++;
     s->room[core->kind] |= bit;
     if (core->seen == core->sent)
         s->idle[core->kind] |= bit;
-    if (tl_sub_acq_rel(&slot->parts, 1u) > 1) /* D6: other parts' effects, if this is the last */
+    parts = tl_sub_acq_rel(&slot->parts, 1u); /* D6: other parts' effects, if this is the last */
+    assert(parts != 0);                       /* DI1 */
+    if (parts > 1)
         return true;
+    assert(slot->next_block == slot->payload->block_num); /* DI2: each block was given out */
     return finish(s, slot);
 }
 
@@ -86,7 +100,8 @@ static bool complete_kind(struct tl_sched *s, unsigned kind)
     while (s->taken_fin[kind] != 0) {
         struct tl_core_role *core = s->cores[kind][__builtin_ctzll(s->taken_fin[kind])];
 
-        if (core->seen == tl_load_acq(&core->fin_count)) { /* D6 */
+        assert(core->kind == kind && core->sent - core->seen <= 2); /* DI3 */
+        if (core->seen == tl_load_acq(&core->fin_count)) {          /* D6 */
             s->taken_fin[kind] &= s->taken_fin[kind] - 1;
             continue;
         }
@@ -104,6 +119,7 @@ bool tl__complete_step(struct tl_sched *s)
 {
     bool progress = false;
 
+    assert(tl__sched_is_locked(s)); /* DI4 */
     for (unsigned kind = 0; kind < TL_KIND_COUNT && s->probe.capture.slot == NULL; kind++)
         progress |= complete_kind(s, kind);
     return progress;

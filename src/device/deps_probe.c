@@ -18,6 +18,7 @@ struct submit {
 
 static struct tl_wire_deps_edge edge_of(const struct tl_edge *e)
 {
+    assert(e->arg >= -1 && e->arg < (int32_t)TL_MAX_TENSORS); /* GI2; a record has 8 bits for it */
     return (struct tl_wire_deps_edge){.pred = e->pred,
                                       .view = e->producer != NULL ? tl__region_hash(e->producer) : 0,
                                       .arg = (int8_t)e->arg,
@@ -32,6 +33,7 @@ static void record_task(struct tl_orch *o, const struct submit *s)
 
     if (r == NULL)
         return;
+    assert(o->submitted > 0); /* DI9: counted before it is recorded */
     *r = (struct tl_wire_deps_task){
         .kind = TL_WIRE_DEPS_TASK,
         .flags = (uint8_t)((plan->manual ? TL_WIRE_DEPS_MANUAL : 0) | (plan->args == NULL ? TL_WIRE_DEPS_ALLOC : 0)),
@@ -79,6 +81,7 @@ static void record_ids(struct tl_orch *o, const struct submit *s, uint32_t first
     struct tl_wire_deps_ids *r = tl__orch_reserve(o, TL_STREAM_DEPS);
     uint32_t left = s->n_deps - first, n = left < TL_WIRE_DEPS_IDS_MAX ? left : TL_WIRE_DEPS_IDS_MAX;
 
+    assert(first >= TL_WIRE_DEPS_TASK_IDS && first < s->n_deps); /* DI10 */
     if (r == NULL)
         return;
     *r = (struct tl_wire_deps_ids){.kind = TL_WIRE_DEPS_IDS, .count = (uint8_t)n, .first = first};
@@ -92,6 +95,7 @@ static void record_edges(struct tl_orch *o, const struct submit *s, uint32_t fir
     struct tl_wire_deps_edges *r = tl__orch_reserve(o, TL_STREAM_DEPS);
     uint32_t left = s->plan->n_edges - first, n = left < TL_WIRE_DEPS_EDGES_MAX ? left : TL_WIRE_DEPS_EDGES_MAX;
 
+    assert(first >= TL_WIRE_DEPS_TASK_EDGES && first < s->plan->n_edges); /* DI10 */
     if (r == NULL)
         return;
     *r = (struct tl_wire_deps_edges){

@@ -13,6 +13,7 @@ bool tl__device_fail(struct tl_device *d, int code, const char *text)
 {
     uint32_t none = 0;
 
+    assert(code < 0);
     if (!tl_cas_acq_rel(&d->status->code, &none,
                         (uint32_t)-code)) /* F1: the first fatal code wins, alone writes the text */
         return false;
@@ -62,8 +63,10 @@ static void check_over(struct tl_device *d)
             return;
     if (tl_load_acq(&d->orch_record.ended) == 0) /* D9: likewise */
         return;
-    tl_store_rel(&d->over, 1u);     /* D9 */
-    tl__wake(&d->over, UINT32_MAX); /* the watch */
+    assert(tl_load_rlx(&d->failed) != 0 ||
+           tl__device_retired(d) == tl_load_rlx(&d->submitted)); /* DI9; relaxed: D8, F2 */
+    tl_store_rel(&d->over, 1u);                                  /* D9 */
+    tl__wake(&d->over, UINT32_MAX);                              /* the watch */
     tl__bell_ring(&d->opts.bells->device);
 }
 
@@ -184,9 +187,10 @@ static void pool_main(void *arg)
 
 void tl__device_enter(struct tl_device *d)
 {
-    tl_store_rlx(&d->over, 0);                 /* relaxed: G1 publishes it */
-    tl_store_rlx(&d->inside, d->opts.threads); /* the pool and the watch */
-    (void)tl_add_rel(&d->go, 1u);              /* G1 */
+    assert(!d->stuck && tl_load_rlx(&d->inside) == 0); /* DI11; relaxed: G2 was seen at the last run's end */
+    tl_store_rlx(&d->over, 0);                         /* relaxed: G1 publishes it */
+    tl_store_rlx(&d->inside, d->opts.threads);         /* the pool and the watch */
+    (void)tl_add_rel(&d->go, 1u);                      /* G1 */
     tl__wake(&d->go, UINT32_MAX);
 }
 

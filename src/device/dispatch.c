@@ -4,11 +4,14 @@
 
 void tl__make_ready(struct tl_device *d, struct tl_sched *s, struct tl_slot *slot)
 {
+    assert(tl_load_rlx(&slot->waits) == 0);                 /* DI1; relaxed: who counted it to 0 calls this (D1/D2) */
+    assert(tl_load_rlx(&slot->fanout) != TL_FANOUT_CLOSED); /* DI2 */
     /* A scheduler keeps what it makes ready itself: its successors then start without a hand-off. */
     if (s != NULL && s->n_local[slot->shape] < TL_LOCAL_READY) {
         slot->next_local = s->local[slot->shape];
         s->local[slot->shape] = slot;
         s->n_local[slot->shape]++;
+        assert(tl__sched_is_locked(s)); /* DI4 */
         return;
     }
     if (!tl__ready_push(&d->ready[slot->shape], slot))
@@ -20,6 +23,7 @@ static struct tl_slot *take_ready(struct tl_sched *s, unsigned shape)
 {
     struct tl_slot *slot = s->held[shape];
 
+    assert((s->local[shape] == NULL) == (s->n_local[shape] == 0)); /* DI5 */
     if (slot != NULL) {
         s->held[shape] = NULL;
     } else if ((slot = s->local[shape]) != NULL) {
@@ -33,6 +37,7 @@ static struct tl_slot *take_ready(struct tl_sched *s, unsigned shape)
         return NULL;
     }
     s->phases.pop_hit++;
+    assert(slot->shape == shape && tl_load_rlx(&slot->waits) == 0); /* DI5, DI1; relaxed: as in tl__make_ready */
     return slot;
 }
 
@@ -44,6 +49,7 @@ static void share_local(struct tl_sched *s, unsigned shape)
     while ((slot = s->local[shape]) != NULL) {
         s->local[shape] = slot->next_local;
         s->n_local[shape]--;
+        assert(s->n_local[shape] < TL_LOCAL_READY && slot->shape == shape); /* DI5 */
         tl__make_ready(s->device, NULL, slot);
     }
 }
@@ -53,6 +59,8 @@ static void send(struct tl_sched *s, unsigned kind, unsigned cluster, struct tl_
     struct tl_core_role *core = s->cores[kind][cluster];
     uint64_t bit = UINT64_C(1) << cluster;
 
+    assert(cluster < s->n_clusters && core->cluster == cluster && core->kind == kind); /* DI3 */
+    assert((s->room[kind] & bit) != 0 && core->sent - core->seen < 2);                 /* DI3 */
     s->idle[kind] &= ~bit;
     if (core->sent + 1 - core->seen >= 2)
         s->room[kind] &= ~bit;
@@ -65,6 +73,7 @@ static uint64_t mix_clusters(const struct tl_sched *s, const struct tl_slot *slo
 {
     uint64_t idle = UINT64_MAX, room = UINT64_MAX;
 
+    assert(slot->shape == TL_SHAPE_MIX && slot->widest != NULL); /* DI5 */
     for (unsigned k = 0; k < TL_KIND_COUNT; k++) {
         if (slot->kernels[k] == NULL)
             continue;
@@ -79,6 +88,7 @@ static bool place_block(struct tl_sched *s, struct tl_slot *slot, uint32_t block
 {
     uint64_t where;
 
+    assert(block < slot->payload->block_num); /* DI2 */
     if (slot->shape == TL_SHAPE_AIC) {
         where = s->idle[TL_KIND_AIC] != 0 ? s->idle[TL_KIND_AIC] : s->room[TL_KIND_AIC];
         if (where != 0)
@@ -114,6 +124,8 @@ static bool place(struct tl_sched *s, struct tl_slot *slot)
 {
     const uint32_t blocks = slot->single ? 1 : slot->payload->block_num; /* the payload is not here yet */
 
+    assert(blocks == slot->payload->block_num &&
+           slot->next_block < blocks); /* DI2: who has the task has blocks to give */
     while (slot->next_block < blocks) {
         /* Count the block first: its parts may finish, and the task with them, as soon as the last one is sent. */
         uint32_t block = slot->next_block++;
@@ -134,6 +146,7 @@ static bool capture_inputs(struct tl_sched *s, struct tl_slot *slot)
     if (slot->captured)
         return true;
     slot->captured = true;
+    assert(s->held[slot->shape] == NULL && slot->next_block == 0); /* DI7: inputs are recorded before the first block */
     if (!tl__sched_records(s) || tl__probes_inputs(s, slot))
         return true;
     s->held[slot->shape] = slot;
@@ -150,6 +163,7 @@ static bool dispatch_shape(struct tl_sched *s, unsigned shape)
 
         if (slot == NULL)
             return progress;
+        assert(s->probe.capture.slot == NULL); /* DI7 */
         if (!capture_inputs(s, slot))
             return progress;
         first = slot->next_block;
@@ -169,6 +183,7 @@ bool tl__dispatch_step(struct tl_sched *s)
 {
     bool progress = false;
 
+    assert(tl__sched_is_locked(s)); /* DI4 */
     for (unsigned shape = 0; shape < TL_SHAPE_COUNT && s->probe.capture.slot == NULL; shape++)
         progress |= dispatch_shape(s, shape);
     return progress;

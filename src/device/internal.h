@@ -24,6 +24,8 @@
 #ifndef TL_DEVICE_INTERNAL_H
 #define TL_DEVICE_INTERNAL_H
 
+#include <assert.h>
+
 #include "device/device.h"
 
 #include "arch/pmu.h"
@@ -84,9 +86,18 @@ struct tl_ring {
     tl_au32 head, tail;               /* local ids; writer: orchestrator; readers: the watch (relaxed: for its lines) */
 };
 
+/* DI6: what a ring's tail and head say. Orchestrator's thread, or with every scheduler's lock. */
+static inline void tl__ring_assert(const struct tl_ring *ring, uint32_t tail, uint32_t head)
+{
+    assert(head - tail <= ring->window);
+    assert((ring->window & (ring->window - 1)) == 0);
+    (void)ring, (void)tail, (void)head;
+}
+
 /* The dep pool's entry after `at`. */
 static inline uint32_t tl__dep_next(const struct tl_ring *ring, uint32_t at)
 {
+    assert(at < ring->dep_pool); /* DI6 */
     return at + 1 == ring->dep_pool ? 0 : at + 1;
 }
 
@@ -186,6 +197,12 @@ struct tl_sched {
     tl_au64 last_reported;   /* `retired` when the watch last reported it; writers: the watch, the report */
     tl_au32 has_work;        /* hint: held, local or captured work is waiting */
 };
+
+/* DI4: state that only who has the lock may touch. */
+static inline bool tl__sched_is_locked(const struct tl_sched *s)
+{
+    return tl_load_rlx(&s->lock) != 0; /* relaxed: this thread took it */
+}
 
 /* A guarded buffer of a run with --guard; device/guard.h. */
 struct tl_guarded {

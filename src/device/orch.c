@@ -15,6 +15,7 @@
 
 static void orch_fail(struct tl_orch *o, int code, const char *text)
 {
+    assert(code < 0);
     if (o->error != 0)
         return;
     o->error = code;
@@ -76,6 +77,7 @@ static int deadlock(struct tl_orch *o, const struct tl_lack *lack)
 {
     char text[900];
 
+    assert(lack->ring < o->policy->rings && lack->need > lack->size - lack->used); /* GI4 */
     tl__graph_explain_full(o->graph, lack, text, sizeof(text));
     orch_fail(o, TL_EDEADLOCK, text);
     return TL_EDEADLOCK;
@@ -107,6 +109,7 @@ static int wait_for_room(struct tl_orch *o, const struct tl_lack *lack)
     const bool alone = lack->resource == TL_RESOURCE_DEP_POOL && lack->need > lack->size;
     bool retired;
 
+    assert(o->policy->recycle); /* an image's plan fails at once */
     for (uint32_t tails = tails_of(o);;) {
         if (tl_load_rlx(&d->failed) != 0) /* relaxed: looked at again */
             return TL_EGRAPH;
@@ -147,6 +150,7 @@ static uint32_t fill_kernels(struct tl_slot *slot, const struct tl_kernel_ref *c
             slot->width = refs[k]->width;
         }
     }
+    assert(n <= TL_KIND_COUNT && (slot->widest != NULL) == (n != 0)); /* DI5 */
     slot->shape = n > 1 ? TL_SHAPE_MIX : refs[TL_KIND_AIC] != NULL ? TL_SHAPE_AIC : TL_SHAPE_AIV;
     return n;
 }
@@ -156,6 +160,8 @@ static struct tl_task_payload *payload_place(struct tl_ring *ring, uint32_t byte
 {
     uint64_t at = ring->payload_at + bytes > ring->payload_bytes ? 0 : ring->payload_at;
 
+    assert(bytes <= TL_PAYLOAD_MAX && bytes % 8 == 0); /* DI6 */
+    assert(at + bytes <= ring->payload_bytes);         /* DI6 */
     ring->payload_at = at + bytes;
     return (void *)(ring->payloads + at);
 }
@@ -166,6 +172,8 @@ static struct tl_slot *fill_slot(struct tl_orch *o, const struct tl_plan *plan, 
     struct tl_slot *slot = &ring->slots[plan->slot];
     uint32_t kernels = fill_kernels(slot, refs);
 
+    assert(plan->slot == (tl__task_local(plan->id) & (ring->window - 1))); /* DI6 */
+    assert(tl__task_local(plan->id) == tl_load_rlx(&ring->head)); /* DI6: in the order of their ids; relaxed: own */
     slot->payload = payload_place(ring, plan->payload_bytes);
     tl__plan_write_payload(plan, slot->payload);
     slot->ring = (uint8_t)plan->ring;
@@ -181,6 +189,7 @@ static struct tl_slot *fill_slot(struct tl_orch *o, const struct tl_plan *plan, 
     tl_store_rlx(&slot->fanout, NULL);
     tl_store_rlx(&slot->stalled, 0u);
     tl_store_rel(&ring->head, tl__task_local(plan->id) + 1); /* S2: the slot; pairs with the watch's look */
+    tl__ring_assert(ring, tl_load_rlx(&ring->tail), tl_load_rlx(&ring->head)); /* relaxed: own */
     return slot;
 }
 
@@ -246,6 +255,8 @@ static tl_task_id refuse(struct tl_orch *o)
 /* Before a graph is whole no watch looks after the run: the host sees by this word that it grows. */
 static void count_submitted(struct tl_orch *o)
 {
+    assert(o->submitted == tl_load_rlx(&o->device->submitted)); /* relaxed: own */
+    assert(tl__device_retired(o->device) <= o->submitted);      /* DI9 */
     o->submitted++;
     tl_store_rlx(&o->device->submitted, o->submitted); /* relaxed: D8 publishes the last one */
     if (o->policy->build_first)
@@ -325,8 +336,10 @@ static void release_ranges(struct tl_orch *o, const struct tl_range *ranges, int
     for (int i = 0; i < n; i++) {
         struct tl_ring *ring = &o->device->rings[ranges[i].ring];
 
-        for (uint32_t local = ranges[i].first; local != ranges[i].end; local++)
+        for (uint32_t local = ranges[i].first; local != ranges[i].end; local++) {
+            assert(!ring->released[local & (ring->window - 1)]); /* DI6: a scope releases its tasks once */
             ring->released[local & (ring->window - 1)] = true;
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/ready.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/env.h"
@@ -8,6 +9,7 @@
 
 int tl__ready_init(struct tl_ready *q, uint64_t capacity)
 {
+    assert(capacity >= 2 && (capacity & (capacity - 1)) == 0); /* DI8 */
     memset(q, 0, sizeof(*q));
     q->cells = tl__reserve(capacity * sizeof(*q->cells));
     if (q->cells == NULL)
@@ -35,7 +37,8 @@ bool tl__ready_push(struct tl_ready *q, struct tl_slot *slot)
         int64_t turn = (int64_t)(seq - pos);
 
         if (turn == 0) {
-            if (tl_cas_acq_rel(&q->tail, &pos, pos + 1)) { /* Q3: claims the position */
+            if (tl_cas_acq_rel(&q->tail, &pos, pos + 1)) {      /* Q3: claims the position */
+                assert(pos - tl_load_rlx(&q->head) <= q->mask); /* DI8; relaxed: Q2 has shown that much of it */
                 cell->slot = slot;
                 tl_store_rel(&cell->seq, pos + 1); /* Q1: publishes the slot; pairs with pop's load */
                 return true;
@@ -61,6 +64,7 @@ struct tl_slot *tl__ready_pop(struct tl_ready *q)
             if (tl_cas_acq_rel(&q->head, &pos, pos + 1)) { /* Q3: claims the position */
                 struct tl_slot *slot = cell->slot;
 
+                assert(slot != NULL && pos != tl_load_rlx(&q->tail)); /* DI8; relaxed: Q1 has shown that much of it */
                 tl_store_rel(&cell->seq, pos + q->mask + 1); /* Q2: gives the cell back; pairs with push's load */
                 return slot;
             }

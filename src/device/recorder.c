@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/recorder.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/env.h"
@@ -24,6 +25,7 @@ int tl__recorder_begin(struct tl_recorder *r, const struct tl_devmem *memory, st
         tl__producer_begin(&r->producer[stream], launch->epoch);
         r->on |= 1u << stream;
     }
+    assert(r->on == streams && r->ended == 0); /* DI10 */
     return 0;
 }
 
@@ -31,6 +33,7 @@ int tl__recorder_end(struct tl_recorder *r)
 {
     int rc = 0;
 
+    assert((r->ended & ~r->on) == 0); /* DI10 */
     for (uint32_t stream = 0; stream < TL_STREAM_COUNT; stream++) {
         uint32_t bit = 1u << stream;
 
@@ -41,6 +44,7 @@ int tl__recorder_end(struct tl_recorder *r)
         else
             r->ended |= bit;
     }
+    assert(rc == TL_EAGAIN || r->ended == r->on); /* DI10 */
     return rc;
 }
 

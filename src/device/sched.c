@@ -28,6 +28,7 @@ static bool resume_capture(struct tl_sched *s)
     struct tl_slot *slot = c->slot;
     bool retire = c->stage == TL_WIRE_AFTER_COMPLETION && !c->partial;
 
+    assert(slot != NULL && slot->payload != NULL); /* DI7 */
     if (tl__probe_resume(s) == TL_EAGAIN)
         return false;
     if (retire)
@@ -41,6 +42,44 @@ static enum tl_wire_phase_kind resumed_phase(const struct tl_sched *s)
     return s->probe.capture.stage == TL_WIRE_AFTER_COMPLETION ? TL_WIRE_PHASE_COMPLETE : TL_WIRE_PHASE_DISPATCH;
 }
 
+#ifndef NDEBUG
+/* DI9: no task waits in a scheduler that has ended. */
+static bool holds_nothing(const struct tl_sched *s)
+{
+    for (unsigned shape = 0; shape < TL_SHAPE_COUNT; shape++)
+        if (s->held[shape] != NULL || s->local[shape] != NULL)
+            return false;
+    for (unsigned k = 0; k < TL_KIND_COUNT; k++)
+        for (uint32_t c = 0; c < s->n_clusters; c++)
+            if (s->cores[k][c]->sent != s->cores[k][c]->seen)
+                return false;
+    return true;
+}
+
+/* DI3, DI5: the bits say what the cores' counts say, and each list is as long as its count. */
+static bool is_sound(const struct tl_sched *s)
+{
+    for (unsigned k = 0; k < TL_KIND_COUNT; k++)
+        for (uint32_t c = 0; c < s->n_clusters; c++) {
+            const struct tl_core_role *core = s->cores[k][c];
+            uint32_t in_flight = core->sent - core->seen;
+
+            if (in_flight > 2 || core->sched != s || core->cluster != c || core->kind != k ||
+                (s->idle[k] >> c & 1u) != (in_flight == 0) || (s->room[k] >> c & 1u) != (in_flight < 2))
+                return false;
+        }
+    for (unsigned shape = 0; shape < TL_SHAPE_COUNT; shape++) {
+        uint32_t n = 0;
+
+        for (const struct tl_slot *slot = s->local[shape]; slot != NULL && n <= TL_LOCAL_READY; slot = slot->next_local)
+            n++;
+        if (n != s->n_local[shape] || n > TL_LOCAL_READY)
+            return false;
+    }
+    return true;
+}
+#endif
+
 /* The run is drained: hand over the rest of the lane. */
 static bool end_step(struct tl_sched *s)
 {
@@ -50,6 +89,10 @@ static bool end_step(struct tl_sched *s)
         return false;
     if (tl__recorder_end(&s->rec) == TL_EAGAIN)
         return false;
+    assert(s->phases.count == 0 && s->probe.capture.slot == NULL); /* DI9 */
+    assert((s->rec.on & ~s->rec.ended) == 0);                      /* DI9 */
+    assert(tl_load_rlx(&s->device->failed) != 0 ||
+           holds_nothing(s));    /* DI9; relaxed: failed after the drain was seen */
     tl_store_rel(&s->ended, 1u); /* D9: pairs with check_over */
     return true;
 }
@@ -97,6 +140,7 @@ static bool step_locked(struct tl_sched *s)
 
     if (TASKLENS_DFX && s->phases.count != 0 && !tl__phases_flush(s))
         return false;
+    assert(s->phases.count == 0); /* DI10 */
     s->phases.steps++;
     if (s->probe.capture.slot != NULL) {
         if (!tl__phase_step(s, resumed_phase(s), false, resume_capture))
@@ -121,6 +165,8 @@ bool tl__sched_step(struct tl_sched *s)
         return false;
     progress = step_locked(s);
     note_work(s);
-    tl_store_rel(&s->lock, 0u); /* D7: pairs with the CAS above */
+    assert(!progress || is_sound(s));                                     /* DI3, DI5 */
+    assert(s->probe.capture.slot != NULL || s->probe.capture.piece == 0); /* DI7 */
+    tl_store_rel(&s->lock, 0u);                                           /* D7: pairs with the CAS above */
     return progress;
 }

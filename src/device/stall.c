@@ -28,6 +28,7 @@ static void put(struct line *l, const char *format, ...)
     va_start(ap, format);
     n = tl__vformat(l->text + l->used, l->size - l->used, format, ap);
     va_end(ap);
+    assert(l->used < l->size);
     if (n > 0)
         l->used += (size_t)n < l->size - l->used ? (size_t)n : l->size - l->used - 1;
 }
@@ -79,6 +80,7 @@ static struct tl_core_role *core_of(struct tl_device *d, const struct tl_slot *s
     for (uint32_t i = 0; i < d->n_cores; i++) {
         struct tl_core_role *core = &d->cores[i];
 
+        assert(core->sent - core->seen <= 2); /* DI3 */
         for (uint32_t n = core->seen; n != core->sent; n++) {
             bool runs = n == core->seen && tl_load_rlx(&core->running) != 0; /* relaxed: nothing moves */
 
@@ -157,6 +159,7 @@ static unsigned tell(struct tl_device *d, bool waiting, unsigned told, struct li
         struct tl_ring *ring = &d->rings[r];
         uint32_t head = tl_load_acq(&ring->head); /* S2: the slots below */
 
+        assert(tl__sched_is_locked(&d->scheds[0])); /* DI4: what the lines say stands still */
         for (uint32_t local = tl_load_rlx(&ring->tail); ring->slots != NULL && local != head; local++) {
             struct tl_slot *slot = &ring->slots[local & (ring->window - 1)];
             char text[800];
@@ -221,7 +224,8 @@ int tl__stall_capture(struct tl_sched *s)
         struct tl_slot *slot = core->token[core->seen & 1].slot;
         uint32_t no = 0;
 
-        if (core->seen == core->sent || tl_load_rlx(&core->running) == 0) /* relaxed: nothing moves */
+        assert(tl_load_rlx(&s->device->hung) != 0 && tl__sched_is_locked(s)); /* DI4; relaxed: drained() saw it */
+        if (core->seen == core->sent || tl_load_rlx(&core->running) == 0)     /* relaxed: nothing moves */
             continue;
         if (!tl_cas_acq_rel(&slot->stalled, &no, 1u)) /* S1: other cores run parts of it too; one records it */
             continue;
