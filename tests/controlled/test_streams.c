@@ -160,31 +160,15 @@ static void check_pmu(bool whole);
 struct feature {
     const char *name;
     uint32_t levels; /* 1..levels; drawn */
-    int (*get)(const struct tl_run_config *config);
-    void (*set)(struct tl_run_config *config, int level);
+    enum tl_collect collector;
     /* What it left. `whole`: nothing may be missing. NULL: other tests look at it. */
     void (*check)(bool whole);
 };
 
-#define FIELD(name_, field)                                                                                            \
-    static int get_##name_(const struct tl_run_config *config)                                                         \
-    {                                                                                                                  \
-        return (int)config->field;                                                                                     \
-    }                                                                                                                  \
-    static void set_##name_(struct tl_run_config *config, int level)                                                   \
-    {                                                                                                                  \
-        config->field = (__typeof__(config->field))level;                                                              \
-    }
-FIELD(dump, dump_args)
-FIELD(swimlane, chip_swimlane)
-FIELD(deps, dep_gen)
-FIELD(scopes, scope_stats)
-FIELD(pmu, pmu)
-
 static const struct feature features[] = {
-    {"args_dump", 3, get_dump, set_dump, NULL},     {"swimlane", 4, get_swimlane, set_swimlane, check_swimlane},
-    {"dep_gen", 1, get_deps, set_deps, check_deps}, {"scope_stats", 1, get_scopes, set_scopes, check_scopes},
-    {"pmu", 2, get_pmu, set_pmu, check_pmu},
+    {"args_dump", 3, TL_COLLECT_DUMP, NULL},     {"swimlane", 4, TL_COLLECT_SWIMLANE, check_swimlane},
+    {"dep_gen", 1, TL_COLLECT_DEPS, check_deps}, {"scope_stats", 1, TL_COLLECT_SCOPE, check_scopes},
+    {"pmu", 2, TL_COLLECT_PMU, check_pmu},
 };
 
 /* --- the swimlane --------------------------------------------------------------------------------------------------
@@ -413,7 +397,7 @@ static void configure(struct scene *s, unsigned cell, uint64_t *random)
             for (unsigned i = 0; i < TL_ARRAY_COUNT(features); i++) {
                 int level = (int)(tl__random_next(random) % (features[i].levels + 1));
 
-                features[i].set(&at->config, level);
+                at->config.levels[features[i].collector] = level;
                 any = any || level != 0;
             }
     }
@@ -470,7 +454,7 @@ static void check_run(const struct scene *s)
         assert_false(truth->early);
     check_meta(s);
     for (unsigned i = 0; i < TL_ARRAY_COUNT(features); i++)
-        if (features[i].get(&c->config) != 0 && features[i].check != NULL)
+        if (c->config.levels[features[i].collector] != 0 && features[i].check != NULL)
             features[i].check(lost == 0);
 }
 
