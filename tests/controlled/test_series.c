@@ -17,6 +17,7 @@
 #include "artifact/deps.h"
 #include "artifact/dfx_meta.h"
 #include "base/atomic.h"
+#include "base/collectors.h"
 #include "base/env_controlled.h"
 #include "support/capture.h"
 #include "support/seeds.h"

@@ -18,6 +18,7 @@
 #include "artifact/name_map.h"
 #include "artifact/pmu.h"
 #include "artifact/scope_stats.h"
+#include "artifact/traffic.h"
 #include "base/atomic.h"
 #include "base/env_controlled.h"
 #include "support/capture.h"
@@ -156,19 +157,18 @@ static void check_swimlane(bool whole);
 static void check_deps(bool whole);
 static void check_scopes(bool whole);
 static void check_pmu(bool whole);
+static void check_traffic(bool whole);
 
-struct feature {
+static const struct feature {
     const char *name;
     uint32_t levels; /* 1..levels; drawn */
     enum tl_collect collector;
     /* What it left. `whole`: nothing may be missing. NULL: other tests look at it. */
     void (*check)(bool whole);
-};
-
-static const struct feature features[] = {
+} features[] = {
     {"args_dump", 3, TL_COLLECT_DUMP, NULL},     {"swimlane", 4, TL_COLLECT_SWIMLANE, check_swimlane},
     {"dep_gen", 1, TL_COLLECT_DEPS, check_deps}, {"scope_stats", 1, TL_COLLECT_SCOPE, check_scopes},
-    {"pmu", 2, TL_COLLECT_PMU, check_pmu},
+    {"pmu", 2, TL_COLLECT_PMU, check_pmu},       {"traffic", 1, TL_COLLECT_TRAFFIC, check_traffic},
 };
 
 /* --- the swimlane --------------------------------------------------------------------------------------------------
@@ -340,6 +340,44 @@ static void check_pmu(bool whole)
         assert_true(row->thread_id + 1 < c->config.aicpu_threads);
     }
     tl__pmu_fini(&p);
+}
+
+/* --- traffic ------------------------------------------------------------------------------------------------------ */
+
+/* Kernel calls of the task with this number. */
+static uint32_t calls_of(uint32_t number)
+{
+    uint32_t calls = 0;
+
+    for (uint32_t core = 0; core < CORES_MAX; core++)
+        for (uint32_t i = 0; i < truth->n_calls[core]; i++)
+            calls += truth->call[core][i] == number;
+    return calls;
+}
+
+static void check_traffic(bool whole)
+{
+    struct tl_error err = {0};
+    struct tl_traffic t;
+    char path[220];
+    uint64_t parts = 0;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", c->dir, TL_TRAFFIC_NAME);
+    if (tl__traffic_file_read(path, &t, &err) != 0)
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < t.tasks.count; i++) {
+        const struct tl_traffic_task *task = &t.tasks.items[i];
+        uint32_t number = 0, calls;
+
+        while (number < truth->n_tasks && truth->task[number].id != task->task_id)
+            number++;
+        assert_true(number < truth->n_tasks);
+        calls = calls_of(number);
+        assert_true(whole ? task->parts == calls : task->parts <= calls);
+        parts += task->parts;
+    }
+    assert_true(whole ? parts == truth->n_parts : parts <= truth->n_parts);
+    tl__traffic_fini(&t);
 }
 
 /* --- one seed ------------------------------------------------------------------------------------------------------
