@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "artifact/dump_value.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,44 +104,28 @@ static int parse_float(unsigned dtype, enum tl_value_form form, const char *text
     return code;
 }
 
-static bool integer_text(const char *text)
-{
-    text += *text == '-';
-    if (*text == 0)
-        return false;
-    for (; *text != 0; text++)
-        if (*text < '0' || *text > '9')
-            return false;
-    return true;
-}
-
 static int parse_integer(unsigned dtype, const char *text, uint64_t *ret_bits)
 {
     unsigned width = tl_dtype_bits(dtype);
     bool is_unsigned = dtype >= TL_DTYPE_COUNT || tl__dtype_is_unsigned(dtype);
-    uint64_t mask;
+    bool negative = *text == '-';
+    uint64_t mask, magnitude, most;
 
     if (width == 0)
         width = 64;
     mask = width == 64 ? UINT64_MAX : (1ull << width) - 1;
-    if (!integer_text(text))
+    most = is_unsigned ? mask : (mask >> 1) + negative;
+    if (!tl__read_u64(text + negative, strlen(text + negative), &magnitude) || magnitude > most ||
+        (is_unsigned && negative))
         return TL_EPARSE;
-    errno = 0;
-    if (is_unsigned) {
-        unsigned long long value = strtoull(text, NULL, 10);
-
-        if (errno != 0 || *text == '-' || value > mask)
-            return TL_EPARSE;
-        *ret_bits = value;
-    } else {
-        long long value = strtoll(text, NULL, 10);
-        long long high = (long long)(mask >> 1);
-
-        if (errno != 0 || value > high || value < -high - 1)
-            return TL_EPARSE;
-        *ret_bits = (uint64_t)value & mask;
-    }
+    *ret_bits = (negative ? 0 - magnitude : magnitude) & mask;
     return 0;
+}
+
+static bool integer_text(const char *text)
+{
+    text += *text == '-';
+    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
 int tl__dump_value_parse(unsigned dtype, enum tl_value_form form, const char *text, uint64_t *ret_bits)

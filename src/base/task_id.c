@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/task_id.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,10 +56,10 @@ static int digits(const char *text, int base, const char **ret_end, uint64_t *re
     const char *set = base == 16 ? "0123456789abcdefABCDEF" : "0123456789";
     size_t n = strspn(text, set);
 
-    errno = 0;
-    *ret_value = strtoull(text, NULL, base);
     *ret_end = text + n;
-    return n > 0 && errno == 0 ? 0 : -1;
+    for (; base == 16 && n > 16 && *text == '0'; n--)
+        text++;
+    return (base == 16 ? tl__read_hex(text, n, ret_value) : tl__read_u64(text, n, ret_value)) ? 0 : -1;
 }
 
 static int parse_spaces(const char *text, uint64_t *ret_task_id)

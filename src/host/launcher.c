@@ -10,6 +10,7 @@
 #include "artifact/dispatch.h"
 #include "base/count_of.h"
 #include "base/error.h"
+#include "base/number.h"
 
 #define WORDS 4
 
@@ -51,12 +52,11 @@ static const char *first_of(getter get, const char *const *names, const char **r
 
 static int number(const char *name, const char *text, uint32_t *ret_value, struct tl_error *reterr)
 {
-    size_t digits = strspn(text, "0123456789");
-    unsigned long value = strtoul(text, NULL, 10);
+    uint64_t value;
 
-    if (digits == 0 || text[digits] != '\0' || value > TL_MAX_RANKS)
-        return tl__fail(reterr, TL_EINVAL, "%s=%.60s is no number of at most %u: unset it to run without ranks", name,
-                        text, TL_MAX_RANKS);
+    if (!tl__read_u64(text, strlen(text), &value) || value > TL_MAX_RANKS)
+        return tl__fail(reterr, TL_EINVAL, "%s=%.60s is not an integer from 0 to %u: unset it to run without ranks",
+                        name, text, TL_MAX_RANKS);
     *ret_value = (uint32_t)value;
     return 0;
 }

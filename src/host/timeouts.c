@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/timeouts.h"
 
-#include <errno.h>
+#include <string.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/number.h"
 
 #define LONGEST_MS UINT64_C(4294967295) /* max of the device's field */
 
@@ -19,14 +20,9 @@ static const char *from_process(void *ctx, const char *name)
 /* An integer of at least 1 and at most `max`. */
 static bool parse(const char *text, uint64_t max, uint64_t *ret_value)
 {
-    unsigned long long value;
-    char *end;
+    uint64_t value;
 
-    if (text[0] < '0' || text[0] > '9')
-        return false;
-    errno = 0;
-    value = strtoull(text, &end, 10);
-    if (errno != 0 || *end != '\0' || value < 1 || value > max)
+    if (!tl__read_u64(text, strlen(text), &value) || value < 1 || value > max)
         return false;
     *ret_value = value;
     return true;

@@ -13,6 +13,7 @@
 #include "artifact/journal.h"
 #include "base/collectors.h"
 #include "base/count_of.h"
+#include "base/number.h"
 #include "cmd.h"
 #include "find.h"
 #include "viewers.h"
@@ -24,14 +25,12 @@
 static bool numbered(const char *name, const char *word, uint32_t *ret_number)
 {
     size_t n = strlen(word);
-    char *end;
-    unsigned long value;
+    uint64_t value;
 
-    if (strncmp(name, word, n) != 0 || name[n] < '0' || name[n] > '9')
+    if (strncmp(name, word, n) != 0 || !tl__read_u64(name + n, strlen(name + n), &value))
         return false;
-    value = strtoul(name + n, &end, 10);
     *ret_number = (uint32_t)value;
-    return *end == '\0' && value < TL_MAX_RANKS * UINT64_C(1000) && (name[n] != '0' || name[n + 1] == '\0');
+    return value < TL_MAX_RANKS * UINT64_C(1000) && (name[n] != '0' || name[n + 1] == '\0');
 }
 
 /* A directory that may stand above ranks, or above such. */
