@@ -55,6 +55,7 @@ static int pop(struct tl_shard *s, struct tl_hlane *lane)
     uint32_t slot = (uint32_t)(lane->ready_head & (lane->ready_depth - 1));
     int64_t buffer;
 
+    assert(!handoff_full(s) && lane->shard == s && !lane->stopped); /* CI3 */
     if (t->ops->copy_from_device(t, &lane->ready_view[slot], lane->ready_addr + slot * sizeof(uint64_t), 8) < 0)
         return tl__lane_corrupt(lane, TL_LANE_MEMORY, lane->ready_addr), TL_ECORRUPT;
     buffer = buffer_of(lane, lane->ready_view[slot]);
@@ -66,6 +67,7 @@ static int pop(struct tl_shard *s, struct tl_hlane *lane)
     s->handoff[s->handoff_tail++ & (TL_ENGINE_HANDOFF - 1)] =
         (struct tl_handoff){.lane = lane, .buffer = (uint32_t)buffer};
     lane->ready_head++;
+    assert(s->handoff_tail - s->handoff_head <= TL_ENGINE_HANDOFF); /* CI3 */
     return 0;
 }
 
@@ -100,6 +102,8 @@ static int give(struct tl_hlane *lane, uint32_t index)
     uint32_t slot = (uint32_t)(lane->free_tail & (lane->free_depth - 1));
     int r;
 
+    assert(lane->state[index] == TL_HBUFFER_RECYCLED);                 /* CI1 */
+    assert(lane->free_tail - lane->free_head_seen < lane->free_depth); /* CI2 */
     b->magic = TL_BUFFER_MAGIC;
     b->lane = lane->index;
     b->epoch = 0;
@@ -126,6 +130,7 @@ int tl__free_head_pull(struct tl_hlane *lane)
     if (tail - head > tail - lane->free_head_seen)
         return tl__lane_corrupt(lane, "free_head", head), TL_ECORRUPT;
     lane->free_head_seen = head;
+    assert(tail - head <= lane->free_depth); /* CI2 */
     return 0;
 }
 
@@ -135,6 +140,7 @@ static bool refill(struct tl_shard *s, struct tl_hlane *lane)
     uint64_t tail = lane->free_tail;
     int r = 0;
 
+    assert(lane->n_recycled <= lane->n_prepared && lane->n_prepared <= lane->n_buffers); /* CI2 */
     if (lane->n_recycled == 0)
         return false;
     if (tl__free_head_pull(lane) < 0)

@@ -9,6 +9,8 @@
 #ifndef TL_COLLECT_ENGINE_IMPL_H
 #define TL_COLLECT_ENGINE_IMPL_H
 
+#include <assert.h>
+
 #include "artifact/dfx_meta.h"
 #include "artifact/journal.h"
 #include "collect/collector.h"
@@ -223,10 +225,12 @@ int tl__free_head_pull(struct tl_hlane *lane);
 int tl__buffer_pull(struct tl_hlane *lane, uint32_t index);
 static inline struct tl_lane_buffer *tl__buffer_view(const struct tl_hlane *lane, uint32_t index)
 {
+    assert(index < lane->n_buffers); /* CI1 */
     return (struct tl_lane_buffer *)(void *)(lane->pool_view + (size_t)index * lane->buffer_bytes);
 }
 static inline uint64_t tl__buffer_addr(const struct tl_hlane *lane, uint32_t index)
 {
+    assert(index < lane->n_buffers); /* CI1 */
     return lane->pool_addr + (uint64_t)index * lane->buffer_bytes;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/range_map.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/env.h"
@@ -42,6 +43,8 @@ int tl__range_add(struct tl_range_map *map, uint64_t addr, uint64_t bytes, uint8
     memmove(&map->ranges[at + 1], &map->ranges[at], (map->count - at) * sizeof(*map->ranges));
     map->ranges[at] = (struct tl_view_range){.addr = addr, .bytes = bytes, .view = view};
     map->count++;
+    assert(at == 0 || map->ranges[at - 1].addr + map->ranges[at - 1].bytes <= addr); /* CI6 */
+    assert(at + 1 == map->count || addr + bytes <= map->ranges[at + 1].addr);        /* CI6 */
     return 0;
 }
 
@@ -54,6 +57,7 @@ uint8_t *tl__range_remove(struct tl_range_map *map, uint64_t addr, uint64_t *ret
         return NULL;
     view = map->ranges[at].view;
     *ret_bytes = map->ranges[at].bytes;
+    assert(map->count > 0 && *ret_bytes > 0); /* CI6 */
     map->count--;
     memmove(&map->ranges[at], &map->ranges[at + 1], (map->count - at) * sizeof(*map->ranges));
     return view;

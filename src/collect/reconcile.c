@@ -83,6 +83,7 @@ static void reconcile_lane(struct tl_hlane *lane, struct tl_crun *run)
         while (tl__consume(lane, (uint32_t)found) ==
                TL_EAGAIN) /* no memory for it: its turn comes after the writer's */
             tl__relax();
+        assert(lane->state[found] == TL_HBUFFER_DEVICE); /* CI1 */
         lane->state[found] = TL_HBUFFER_HANDED;
     }
     if (!lane->stopped && !lr->ended)

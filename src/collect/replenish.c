@@ -18,6 +18,8 @@ static bool take_back(struct tl_shard *s)
     for (uint32_t i = 0; i < s->n_returned; i++) {
         struct tl_hlane *lane = s->returned[i].lane;
 
+        assert(lane->state[s->returned[i].buffer] == TL_HBUFFER_RETURNED); /* CI1 */
+        assert(lane->n_recycled < lane->n_prepared);                       /* CI2 */
         lane->state[s->returned[i].buffer] = TL_HBUFFER_RECYCLED;
         lane->recycled[lane->n_recycled++] = s->returned[i].buffer;
     }
@@ -37,6 +39,7 @@ static uint32_t deficit(struct tl_hlane *lane)
     have = lane->n_recycled + (lane->free_tail - lane->free_head_seen);
     if (have >= lane->mark)
         return 0;
+    assert(have < lane->mark && lane->mark <= lane->n_buffers); /* CI2 */
     return lane->mark - (uint32_t)have;
 }
 
@@ -57,6 +60,7 @@ static bool prepare(struct tl_shard *s)
     if (worst == NULL)
         return false;
     for (uint32_t n = 0; n < FRESH_BATCH && worst->n_prepared < worst->n_buffers; n++) {
+        assert(worst->state[worst->n_prepared] == TL_HBUFFER_UNTOUCHED); /* CI1 */
         worst->state[worst->n_prepared] = TL_HBUFFER_RECYCLED;
         worst->recycled[worst->n_recycled++] = worst->n_prepared++;
     }
@@ -70,6 +74,7 @@ static bool acknowledge(struct tl_shard *s, struct tl_hlane *lane)
 
     if (end == lane->acked)
         return false;
+    assert(lane->arena_bytes != 0 && end > lane->acked); /* CI4 */
     lane->acked = end;
     /* R3: payloads below are out of the arena; pairs with A3. */
     if (tl__index_push(t, &lane->view->arena_ack, lane->addr + offsetof(struct tl_lane, arena_ack), end) < 0)

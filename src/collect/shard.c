@@ -28,6 +28,8 @@ void tl__batch_queue(struct tl_batch *batch, uint64_t bin_bytes)
     struct tl_engine *e = batch->lane->engine;
     struct tl_batch *last;
 
+    assert(tl_load_rlx(&batch->lane->jobs_done) <= batch->lane->jobs_queued); /* CI5; relaxed: only grows */
+    assert(tl_load_rlx(&batch->run->epoch) != 0); /* CI5; relaxed: bound while it has jobs */
     batch->lane->jobs_queued++;
     (void)tl_add_rlx(&e->queued_bytes, batch->payload_bytes); /* relaxed, both: figures */
     (void)tl_add_rlx(&e->jobs, 1u);
@@ -49,6 +51,7 @@ void tl__lane_end(struct tl_hlane *lane, struct tl_crun *run, const struct tl_la
 
     if (lr->ended)
         return;
+    assert(!lr->sealed); /* CI5: an export begins when each lane has ended */
     lr->ended = true;
     lr->counted = counts != NULL;
     if (counts != NULL)
@@ -144,6 +147,7 @@ static const char *plan_piece(struct tl_lane_run *lr, const struct tl_payload *p
         return "record.payload_bytes";
     *ret_bin = lr->chunk_base + lr->chunk_done;
     lr->chunk_done += p->bytes;
+    assert(lr->chunk_done <= lr->chunk_total); /* CI8 */
     lr->chunk_next++;
     if (p->last)
         lr->chunk_open = false;
@@ -181,6 +185,7 @@ static const char *plan_payload(struct tl_hlane *lane, struct tl_lane_run *lr, c
     if (p->offset + p->bytes > plan->payload_end)
         plan->payload_end = p->offset + p->bytes;
     plan->has_payload = true;
+    assert(plan->payload_end >= p->offset + p->bytes && plan->payload_end <= plan->limit); /* CI8 */
     return NULL;
 }
 
@@ -277,6 +282,7 @@ static void fill(struct tl_batch *batch, const struct tl_lane_buffer *b, uint32_
         }
         if (batch->bin != NULL)
             batch->bin[batch->count] = bin;
+        assert(batch->count <= i); /* CI8: what is left out makes the batch shorter */
         plan->collected += p.whole;
         batch->payload_bytes += p.bytes;
         batch->count++;
@@ -297,6 +303,7 @@ static struct tl_batch *batch_make(struct tl_hlane *lane, struct tl_crun *run, u
     batch->seq = seq;
     batch->bin = bins ? (uint64_t *)(void *)(batch + 1) : NULL;
     batch->records = (uint8_t *)(batch + 1) + bins;
+    assert(count <= lane->records); /* LI2, checked by the caller */
     return batch;
 }
 
@@ -315,6 +322,7 @@ static int discard(struct tl_hlane *lane, struct tl_lane_run *lr, const struct t
 
     if (tl_load_acq(&lane->jobs_done) != lane->jobs_queued) /* H4: all before is written; pairs with H3 */
         return TL_EAGAIN;
+    assert(tl_load_rlx(&lane->written_end) <= lane->payload_next || lane->arena_bytes == 0); /* CI4; relaxed: H4 */
     for (uint32_t i = 0; i < count; i++) {
         struct tl_payload p;
         const char *bad;
@@ -365,6 +373,7 @@ static int collect(struct tl_hlane *lane, struct tl_crun *run, const struct tl_l
     if (batch == NULL)
         return discard(lane, lr, b, count);
     fill(batch, b, count, &plan);
+    assert(batch->count <= count && plan.collected <= count); /* CI8 */
     lr->collected += plan.collected;
     if (plan.payload_end != 0)
         lane->payload_next = plan.payload_end;
@@ -428,6 +437,7 @@ int tl__consume(struct tl_hlane *lane, uint32_t index)
         r = run != NULL ? collect(lane, run, b, count) : discard(lane, NULL, b, count);
     if (r < 0)
         return r;
+    assert(run == NULL || !run->lanes[lane->index].sealed); /* CI5 */
     lane->seq_next = b->seq + 1;
     if (run != NULL && (b->flags & TL_BUFFER_END) != 0 && !lane->stopped)
         end_by_mark(lane, run, &b->counts);
@@ -443,6 +453,7 @@ bool tl__consume_step(struct tl_shard *s)
 
         if (!h.lane->stopped && tl__consume(h.lane, h.buffer) == TL_EAGAIN)
             break;
+        assert(h.lane->shard == s && h.lane->state[h.buffer] == TL_HBUFFER_HANDED); /* CI1 */
         h.lane->state[h.buffer] = TL_HBUFFER_RETURNED;
         s->returned[s->n_returned++] = h;
         s->handoff_head++;

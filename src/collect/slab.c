@@ -26,6 +26,8 @@ void *tl__slab_take(struct tl_engine *e, struct tl_crun *run, unsigned shard, si
     size_t need = (bytes + 63) / 64 * 64;
     void *memory;
 
+    assert(shard < e->n_shards && bytes > 0);          /* CI7 */
+    assert(slab == NULL || slab->used <= slab->bytes); /* CI7 */
     if (slab == NULL || slab->bytes - slab->used < need) {
         size_t size = need + 64 > TL_ENGINE_SLAB_BYTES ? need + 64 : TL_ENGINE_SLAB_BYTES;
 
@@ -42,6 +44,7 @@ void *tl__slab_take(struct tl_engine *e, struct tl_crun *run, unsigned shard, si
     }
     memory = (uint8_t *)slab + slab->used;
     slab->used += need;
+    assert(slab->used <= slab->bytes); /* CI7 */
     return memory;
 }
 

@@ -27,6 +27,7 @@ struct extent {
 
 static void disk_failed(struct tl_crun *run, int code, const char *what)
 {
+    assert(code < 0 && run->disk_code == 0); /* CI9 */
     run->disk_code = code;
     (void)snprintf(run->disk_what, sizeof(run->disk_what), "%s", what);
     tl_log_error("%s/args_dump/args.bin: %s; the run goes on, payloads from here on are lost", run->dir,
@@ -101,6 +102,8 @@ static uint64_t extent_write(struct tl_hlane *lane, struct tl_crun *run, const s
     char why[200];
     int r = 0;
 
+    assert(run->bin_fd >= 0 && run->disk_code == 0); /* CI9 */
+    assert(at + x->bytes <= lane->arena_bytes);      /* LI3 */
     if (!tl__room_for(run, x->bytes, x->bin + x->bytes, why, sizeof(why))) {
         disk_failed(run, TL_ENOSPC, why);
         return 0;
@@ -129,6 +132,7 @@ static uint64_t extent_write(struct tl_hlane *lane, struct tl_crun *run, const s
         (void)tl_add_rlx(&run->busy_ns, now - from);
         from = now;
     }
+    assert(done <= x->bytes && (done == x->bytes || run->disk_code != 0)); /* CI9 */
     return done;
 }
 
@@ -156,6 +160,7 @@ static void extent_flush(struct tl_batch *batch, struct extent *x)
         if (batch->bin[i] + p.bytes > end)
             batch->bin[i] = TL_BIN_LOST(run->disk_code == TL_EDEVICE ? TL_DUMP_CAUSE_DEVICE_DEAD : TL_DUMP_CAUSE_DISK);
     }
+    assert(x->first <= x->last && x->last < batch->count); /* CI8 */
     end = x->arena + x->bytes;
     x->bytes = 0;
     if (batch->disordered)
@@ -188,6 +193,7 @@ static void payloads_write(struct tl_batch *batch)
             x = (struct extent){.arena = p.offset, .bin = batch->bin[i], .first = i};
         x.bytes += p.bytes;
         x.last = i;
+        assert(p.bytes != 0 && x.arena % lane->arena_bytes + x.bytes <= lane->arena_bytes); /* LI3 */
     }
     extent_flush(batch, &x);
 }
