@@ -103,7 +103,8 @@ static int convert(const struct tl_export_stream *own, const struct tl_wire_traf
             r = add_task(t, entries + first, i - first);
             first = i;
         }
-    qsort(t->tasks.items, t->tasks.count, sizeof(t->tasks.items[0]), by_start);
+    if (t->tasks.count > 1) /* of none there is no array */
+        qsort(t->tasks.items, t->tasks.count, sizeof(t->tasks.items[0]), by_start);
     return r;
 }
 
