@@ -8,11 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* digits * 10^exponent */
-struct decimal {
-    uint64_t digits;
-    int exponent;
-};
+#include "base/shortest.h"
 
 #define EXACT_POWER_MAX 22 /* the last power of ten that a double holds exactly */
 
@@ -61,7 +57,7 @@ size_t tl__print_hex(char *to, uint64_t value, unsigned digits)
     return 2 + digits;
 }
 
-static struct decimal strip_zeros(struct decimal d)
+static struct tl_decimal strip_zeros(struct tl_decimal d)
 {
     while (d.digits != 0 && d.digits % 10 == 0) {
         d.digits /= 10;
@@ -71,9 +67,9 @@ static struct decimal strip_zeros(struct decimal d)
 }
 
 /* The correctly rounded `precision` digits. Reads digits by their kind, because the locale chooses the point. */
-static struct decimal round_to(double value, int precision)
+static struct tl_decimal round_to(double value, int precision)
 {
-    struct decimal d = {0, 0};
+    struct tl_decimal d = {0, 0};
     char text[64];
     const char *c = text;
 
@@ -86,43 +82,24 @@ static struct decimal round_to(double value, int precision)
 }
 
 /* No point in it, so no locale either. */
-static const char *plain_text(char *to, size_t size, struct decimal d)
+static const char *plain_text(char *to, size_t size, struct tl_decimal d)
 {
     (void)snprintf(to, size, "%" PRIu64 "e%d", d.digits, d.exponent);
     return to;
 }
 
-static double read_decimal(struct decimal d)
+static double read_decimal(struct tl_decimal d)
 {
     char text[64];
 
     return strtod(plain_text(text, sizeof(text), d), NULL);
 }
 
-static bool reads_as(struct decimal d, double value, bool is_float)
+static bool reads_as(struct tl_decimal d, double value, bool is_float)
 {
     char text[64];
 
     return is_float ? strtof(plain_text(text, sizeof(text), d), NULL) == (float)value : read_decimal(d) == value;
-}
-
-/*
- * The general way, by asking the C library: exact, and about a microsecond a try. Below a power of two the values stand
- * twice as close as above it, so there the shortest text may be the neighbour above the rounded one.
- */
-static struct decimal search(double value, int from, int to)
-{
-    struct decimal d = {0, 0};
-
-    for (int precision = from; precision <= to; precision++) {
-        d = round_to(value, precision);
-        if (reads_as(d, value, false))
-            return strip_zeros(d);
-        d.digits++;
-        if (reads_as(d, value, false))
-            return strip_zeros(d);
-    }
-    return strip_zeros(round_to(value, to));
 }
 
 static int exponent_of(double value) /* floor(log10(value)) for 1e-14 <= value < 1e22 */
@@ -144,17 +121,17 @@ static int exponent_of(double value) /* floor(log10(value)) for 1e-14 <= value <
  * it is found by rounding to 15 digits, and confirmed by one division: both operands are exact, so its result is what
  * reading the text would give.
  */
-static bool few_digits(double value, struct decimal *ret)
+static bool few_digits(double value, struct tl_decimal *ret)
 {
-    struct decimal d;
+    struct tl_decimal d;
     int decimals;
 
     if (!(value >= 1e-5 && value < 1e15))
         return false;
-    d = (struct decimal){(uint64_t)value, 0};
+    d = (struct tl_decimal){(uint64_t)value, 0};
     if ((double)d.digits != value) {
         decimals = 14 - exponent_of(value);
-        d = (struct decimal){(uint64_t)(value * powers[decimals] + 0.5), -decimals};
+        d = (struct tl_decimal){(uint64_t)(value * powers[decimals] + 0.5), -decimals};
         if ((double)d.digits / powers[decimals] != value)
             return false;
     }
@@ -162,14 +139,26 @@ static bool few_digits(double value, struct decimal *ret)
     return true;
 }
 
-static struct decimal shortest_f64(double value)
+/* The interval of the numbers that read as a positive double. Below a power of two the doubles stand twice as close as
+ * above it. */
+static struct tl_decimal shortest_f64(double value)
 {
-    struct decimal d;
+    struct tl_decimal d;
+    struct tl_interval i;
+    uint64_t significand;
+    int exponent;
 
     if (few_digits(value, &d))
         return d;
-    /* Up to 15 digits identify any normal double; a subnormal has fewer digits to begin with. */
-    return search(value, value < 0x1p-1022 ? 1 : 15, 17);
+    (void)frexp(value, &exponent);
+    exponent = exponent - 53 > -1074 ? exponent - 53 : -1074;
+    significand = (uint64_t)ldexp(value, -exponent);
+    i.value = 4 * significand;
+    i.low = i.value - (significand == UINT64_C(1) << 52 && exponent > -1074 ? 1 : 2);
+    i.high = i.value + 2;
+    i.exponent = exponent - 2;
+    i.closed = significand % 2 == 0; /* a text halfway between two reads as the even one */
+    return strip_zeros(tl__shortest(&i));
 }
 
 /* A positive value of a type narrower than double, and the midpoints to its neighbours: all of them doubles, exactly.
@@ -200,7 +189,7 @@ static struct narrow narrow_of(float value, const struct tl_float_type *type)
  * Whether a text whose nearest double is `read` reads as the value, by way of double and by way of float: a reader may
  * go either. Of a float32 a text on a midpoint is read by the C library: the double does not tell on which side it was.
  */
-static bool reads_as_narrow(struct decimal d, double read, const struct narrow *n)
+static bool reads_as_narrow(struct tl_decimal d, double read, const struct narrow *n)
 {
     double again = (double)(float)read;
 
@@ -225,7 +214,7 @@ static uint64_t nearest_scaled(double value, int decimals)
 }
 
 /* Digits and power are exact doubles, so one operation gives what reading the text would give. */
-static bool narrow_in_double(const struct narrow *n, struct decimal *ret)
+static bool narrow_in_double(const struct narrow *n, struct tl_decimal *ret)
 {
     int e;
 
@@ -240,7 +229,7 @@ static bool narrow_in_double(const struct narrow *n, struct decimal *ret)
             double read = decimals >= 0 ? (double)(digits + more) / powers[decimals]
                                         : (double)(digits + more) * powers[-decimals];
 
-            *ret = strip_zeros((struct decimal){digits + more, -decimals});
+            *ret = strip_zeros((struct tl_decimal){digits + more, -decimals});
             if (reads_as_narrow(*ret, read, n))
                 return true;
         }
@@ -248,29 +237,43 @@ static bool narrow_in_double(const struct narrow *n, struct decimal *ret)
     return false;
 }
 
-/* The same by asking the C library, for values far from 1. */
-static struct decimal narrow_by_search(const struct narrow *n)
+/* Half of the distance of the floats at `v`. */
+static double half_ulp_f32(double v)
 {
-    struct decimal d = {0, 0};
+    int exponent;
 
-    for (int precision = 1; precision <= 9; precision++) {
-        d = round_to(n->value, precision);
-        for (uint64_t more = 0; more <= n->lower_is_near; more++, d.digits++)
-            if (reads_as_narrow(d, read_decimal(d), n))
-                return strip_zeros(d);
-    }
-    return strip_zeros(round_to(n->value, 9));
+    (void)frexp(v, &exponent);
+    return ldexp(1, (exponent - 24 > -149 ? exponent - 24 : -149) - 1);
 }
 
-static struct decimal shortest_narrow(float value, const struct tl_float_type *type)
+/*
+ * The same for values far from 1, exactly. Of a type narrower than float a text just inside the interval may become its
+ * end on the way through float, which reads as the even neighbour: an odd value keeps away from its ends by that much.
+ */
+static struct tl_decimal narrow_exactly(const struct narrow *n)
+{
+    const double off = n->is_f32 || n->even ? 0 : half_ulp_f32(n->low), off_high = off > 0 ? half_ulp_f32(n->high) : 0;
+    struct tl_interval i;
+    int exponent;
+
+    (void)frexp(n->value, &exponent);
+    i.exponent = exponent - 60; /* all three have 26 bits or fewer */
+    i.value = (uint64_t)ldexp(n->value, -i.exponent);
+    i.low = (uint64_t)ldexp(n->low + off, -i.exponent);
+    i.high = (uint64_t)ldexp(n->high - off_high, -i.exponent);
+    i.closed = n->even;
+    return strip_zeros(tl__shortest(&i));
+}
+
+static struct tl_decimal shortest_narrow(float value, const struct tl_float_type *type)
 {
     struct narrow n;
-    struct decimal d;
+    struct tl_decimal d;
 
     if (value < 0x1p24F && (float)(uint32_t)value == value)
-        return strip_zeros((struct decimal){(uint32_t)value, 0});
+        return strip_zeros((struct tl_decimal){(uint32_t)value, 0});
     n = narrow_of(value, type);
-    return narrow_in_double(&n, &d) ? d : narrow_by_search(&n);
+    return narrow_in_double(&n, &d) ? d : narrow_exactly(&n);
 }
 
 /* d.ddde+XX: the exponent with its sign and two digits or more. */
@@ -315,7 +318,7 @@ static size_t print_positional(char *to, const char *text, size_t count, int e)
     return count + 1;
 }
 
-static size_t print_decimal(char *to, struct decimal d)
+static size_t print_decimal(char *to, struct tl_decimal d)
 {
     char text[TL_NUMBER_BYTES];
     size_t count = tl__print_u64(text, d.digits);
@@ -374,7 +377,7 @@ size_t tl__print_f64(char *to, double value)
 
 size_t tl__print_rounded(char *to, double value, int digits)
 {
-    struct decimal d;
+    struct tl_decimal d;
     size_t at = 0;
     bool rest;
 
