@@ -25,15 +25,15 @@
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 #define SIGNALS (COUNT_OF(signals))
 
-/* The current call. The handler runs on the thread that wrote these fields, or reads `thread` only. */
+/* The current call. The signal handler runs on the thread that wrote these fields, or reads `thread` only. */
 static struct {
-    volatile pid_t thread; /* 0: none */
+    volatile pid_t thread; /* 0: none; read by the signal handler */
     sigjmp_buf back;
     siginfo_t info;
     uint64_t code, stack; /* registers; 0: unknown */
     struct tl_code_object object;
     struct tl_code_place place;
-    volatile bool unwinding; /* the handler reads the stack, which may be broken */
+    volatile bool unwinding; /* the signal handler reads the stack, which may be broken */
 } guard;
 
 /* The stack's frames are gone when the handler has left. */

@@ -124,8 +124,8 @@ static int make_bells(struct tl_chip *c, struct tl_error *reterr)
 
 /*
  * Ends the runner. Any thread may be in tl__chip_kill at that moment, and holds the runner; and the next chip has no
- * process number before it is started. So K1: `killable` is 0 from before the runner ends to after the next one has
- * started, and K2: a killer counts itself before it looks at `killable`. The full fences on both sides order store and
+ * process number before it is started. So CK1: `killable` is 0 from before the runner ends to after the next one has
+ * started, and CK2: a killer counts itself before it looks at `killable`. The full fences on both sides order store and
  * look: either the killer sees 0 and leaves the runner alone, or its count is seen here and waited for. That ends,
  * because a killer waits only for the chip's monitor, which waits for nobody. A killer that dies in between cannot be:
  * it is a thread of this process.
@@ -134,9 +134,9 @@ static void stop_runner(struct tl_chip *c)
 {
     uint32_t killers;
 
-    tl_store_rel(&c->killable, 0u);                   /* K1 */
-    tl_fence_full();                                  /* K1: before the look at `killers`; pairs with K2 */
-    while ((killers = tl_load_acq(&c->killers)) != 0) /* K2: their use of the runner is over */
+    tl_store_rel(&c->killable, 0u);                   /* CK1 */
+    tl_fence_full();                                  /* CK1: before the look at `killers`; pairs with CK2 */
+    while ((killers = tl_load_acq(&c->killers)) != 0) /* CK2: their use of the runner is over */
         (void)tl__park(&c->killers, killers, TL_FOREVER);
     c->ops->stop(c);
     assert(c->runner == NULL); /* MI6: nothing runs over the memory */
@@ -153,7 +153,7 @@ static int start(struct tl_chip *c, struct tl_error *reterr)
     assert((rc == 0) == (c->runner != NULL)); /* MI6 */
     if (rc != 0)
         return rc;
-    tl_store_rel(&c->killable, 1u); /* K1: publishes the started runner */
+    tl_store_rel(&c->killable, 1u); /* CK1: publishes the started runner */
     if (await(c, &c->ready, count, NULL, TL_FOREVER) != TL_CHIP_DONE)
         rc = tl__fail(reterr, TL_EDEVICE, "the chip did not start: it %s", c->death);
     else if (c->ready_code != 0)
@@ -368,11 +368,11 @@ int tl__chip_kill(struct tl_chip *c)
 {
     int rc = 0;
 
-    (void)tl_add_acq_rel(&c->killers, 1u);                   /* K2 */
-    tl_fence_full();                                         /* K2: before the look at `killable`; pairs with K1 */
-    if (tl_load_acq(&c->killable) != 0 && tl__chip_alive(c)) /* K1: the runner is visible */
+    (void)tl_add_acq_rel(&c->killers, 1u);                   /* CK2 */
+    tl_fence_full();                                         /* CK2: before the look at `killable`; pairs with CK1 */
+    if (tl_load_acq(&c->killable) != 0 && tl__chip_alive(c)) /* CK1: the runner is visible */
         rc = c->ops->kill(c);
-    if (tl_sub_acq_rel(&c->killers, 1u) == 1u) /* K2: ours is the last use of the runner */
+    if (tl_sub_acq_rel(&c->killers, 1u) == 1u) /* CK2: ours is the last use of the runner */
         tl__wake(&c->killers, UINT32_MAX);
     return rc;
 }

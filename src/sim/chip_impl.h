@@ -66,8 +66,8 @@ struct tl_chip {
     int death_signal;
     tl_au32 ready, loaded, done; /* C1: messages received; publishes the fields above; pairs with C2 in await */
     tl_au32 dead;                /* C1: 1: the chip is gone; publishes death; pairs with C2 */
-    tl_au32 killable;            /* K1: 1: c->runner is a started chip. writer: the caller of open, restart and close */
-    tl_au32 killers;             /* K2: threads in tl__chip_kill */
+    tl_au32 killable; /* CK1: 1: c->runner is a started chip. writer: the caller of open, restart and close */
+    tl_au32 killers;  /* CK2: threads in tl__chip_kill */
     /* writer: the caller of load and launch. */
     uint32_t loads_asked;
     uint64_t status;   /* address of the last launch's struct tl_run_status */

@@ -48,8 +48,8 @@ struct tl_counters {
 /* The calling thread's group. */
 static _Thread_local struct {
     uint64_t generation;
-    int leader; /* -1: it cannot be opened here */
-    const volatile struct perf_event_mmap_page *page[MAX_EVENTS];
+    int leader;                                                   /* -1: it cannot be opened here */
+    const volatile struct perf_event_mmap_page *page[MAX_EVENTS]; /* the kernel's pages */
 } mine;
 
 static tl_au64 generations;

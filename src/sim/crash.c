@@ -169,7 +169,7 @@ static void report(const struct tl_fault *fault, uint64_t stack)
     struct tl_run_status *status = addr ? tl__dev_ptr(&crash_memory, addr, sizeof(*status)) : NULL;
     uint32_t none = 0;
 
-    if (status != NULL && tl_cas_acq_rel(&status->code, &none, (uint32_t)-TL_ECRASH)) { /* first code wins */
+    if (status != NULL && tl_cas_acq_rel(&status->code, &none, (uint32_t)-TL_ECRASH)) { /* F1 */
         tl__device_describe(fault, status);
         report_place(fault, stack, status);
     }

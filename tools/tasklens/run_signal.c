@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 static char line[1400], recording[1200];
-static volatile sig_atomic_t line_bytes; /* 0: no line stands */
+static volatile sig_atomic_t line_bytes; /* read by the signal handler; 0: no line */
 
 void tl__signal_tells(const char *dir)
 {

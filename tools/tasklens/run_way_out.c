@@ -29,7 +29,7 @@ static pid_t process;
 static struct tl_code_object object; /* the program's */
 static const char *program_name = "";
 static uint64_t fault_code, fault_stack; /* registers of the fault under way; 0: none */
-static volatile sig_atomic_t ending;     /* 1: the place is being looked for */
+static volatile sig_atomic_t ending;     /* 1: a signal handler looks for the place */
 
 /* The object's file as the user will find it: the recording's copy. False: it will be gone. */
 static bool name_file(struct tl_text *t)
@@ -127,7 +127,7 @@ static void on_quick_exit(void)
 }
 
 /* The signal that ends the command came from another process: the code that runs has nothing to do with it. */
-static volatile sig_atomic_t by_another;
+static volatile sig_atomic_t by_another; /* written by a signal handler */
 
 void tl__way_out_signal(int signal_number)
 {
