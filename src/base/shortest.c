@@ -64,10 +64,10 @@ static void multiply_pow10(struct big *b, unsigned exponent)
         UINT64_C(10000000000000000000),
     };
 
-    for (; exponent >= 19; exponent -= 19)
+    for (unsigned n = exponent / 19; n > 0; n--)
         multiply(b, powers[19]);
-    if (exponent > 0)
-        multiply(b, powers[exponent]);
+    if (exponent % 19 != 0)
+        multiply(b, powers[exponent % 19]);
 }
 
 static void shift_left(struct big *b, unsigned bits)

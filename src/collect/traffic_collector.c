@@ -97,7 +97,7 @@ static int convert(const struct tl_export_stream *own, const struct tl_wire_traf
 
     while ((w = tl__record_next(&walk)) != NULL)
         entries[n++] = w;
-    qsort(entries, n, sizeof(entries[0]), by_task_and_core);
+    qsort(entries, n, sizeof(const struct tl_wire_traffic *), by_task_and_core);
     for (uint64_t i = 1; i <= n && r == 0; i++)
         if (i == n || entries[i]->task_id != entries[first]->task_id) {
             r = add_task(t, entries + first, i - first);
