@@ -29,7 +29,7 @@
         "record what ran when: 1 tasks on cores, 2 + dispatch and finish,\n" \
         "3 + scheduler phases, 4 + submits (the default without L)", \
         "chip_swimlane_records.json", VIEWER(SWIMLANE, swimlane) VIEWER(SWIMLANE, sched), \
-        STREAM(PARTS, 1, SWIMLANE, parts, SCHEDULER, 1) \
+        STREAM(SUBTASKS, 1, SWIMLANE, subtasks, SCHEDULER, 1) \
         STREAM(PHASES, 2, SWIMLANE, phases, SCHEDULER, 3) \
         STREAM(SUBMITS, 3, SWIMLANE, submits, ORCHESTRATOR, 4)) \
     COLLECTOR(DEPS, "dep_gen", "enable-dep-gen", NULL, 1, 1, \

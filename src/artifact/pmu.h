@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pmu.csv: what a core counted while it ran one part of a task, a row each; and pmu_meta.json beside it: where each
+ * pmu.csv: what a core counted while it ran one subtask of a task, a row each; and pmu_meta.json beside it: where each
  * column's values come from (docs/formats/pmu.md). One writer and one reader each; the reader of the rows takes files
  * made by others of this kind, with any event type's columns in any order.
  */

@@ -61,8 +61,8 @@ static void put_task(struct tl_json *j, const struct tl_traffic *t, const struct
     tl__json_member_u64(j, "task_id", task->task_id);
     tl__json_member_i64(j, "func_id", task->func_id);
     tl__json_member_u64(j, "start", task->start);
-    tl__json_member_u64(j, "parts", task->parts);
-    tl__json_member_u64(j, "counted_parts", task->counted);
+    tl__json_member_u64(j, "subtasks", task->subtasks);
+    tl__json_member_u64(j, "counted_subtasks", task->counted);
     tl__json_member_u64(j, "counted_read_bytes", task->counted_read);
     tl__json_member_u64(j, "counted_written_bytes", task->counted_written);
     tl__json_member_array(j, "args", TL_JSON_LINE);

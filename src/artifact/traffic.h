@@ -34,11 +34,11 @@ struct tl_traffic_arg {
 
 struct tl_traffic_task {
     uint64_t task_id;
-    uint64_t start;           /* of its first part, device cycles */
-    uint64_t counted_read;    /* bytes from global memory that its kernels counted, all parts */
+    uint64_t start;           /* of its first subtask, device cycles */
+    uint64_t counted_read;    /* bytes from global memory that its kernels counted, all subtasks */
     uint64_t counted_written; /* and to it */
-    int32_t func_id;          /* of its part with the lowest core */
-    uint32_t parts;           /* that have a record */
+    int32_t func_id;          /* of its subtask with the lowest core */
+    uint32_t subtasks;        /* that have a record */
     uint32_t counted;         /* of them, those whose kernel counted anything */
     uint32_t n_args;
     uint64_t first_arg; /* in args */

@@ -72,12 +72,12 @@ static int take_arg(struct tl_tape *tape, uint32_t position, struct tl_traffic_a
     return code == 0 ? take_access(tape, at[ACCESS], a) : code;
 }
 
-enum task_field { TASK_ID, FUNC_ID, START, PARTS, COUNTED, COUNTED_READ, COUNTED_WRITTEN, ARGS, TASK_FIELDS };
+enum task_field { TASK_ID, FUNC_ID, START, SUBTASKS, COUNTED, COUNTED_READ, COUNTED_WRITTEN, ARGS, TASK_FIELDS };
 static const char *const task_names[TASK_FIELDS] = {[TASK_ID] = "task_id",
                                                     [FUNC_ID] = "func_id",
                                                     [START] = "start",
-                                                    [PARTS] = "parts",
-                                                    [COUNTED] = "counted_parts",
+                                                    [SUBTASKS] = "subtasks",
+                                                    [COUNTED] = "counted_subtasks",
                                                     [COUNTED_READ] = "counted_read_bytes",
                                                     [COUNTED_WRITTEN] = "counted_written_bytes",
                                                     [ARGS] = "args"};
@@ -114,7 +114,7 @@ static int take_task(struct tl_tape *tape, struct tl_traffic *t)
     if (code == 0)
         code = tl__tape_u64(tape, at[START], task_names[START], UINT64_MAX, &task.start);
     if (code == 0)
-        code = tl__tape_u32(tape, at[PARTS], task_names[PARTS], &task.parts);
+        code = tl__tape_u32(tape, at[SUBTASKS], task_names[SUBTASKS], &task.subtasks);
     if (code == 0)
         code = tl__tape_u32(tape, at[COUNTED], task_names[COUNTED], &task.counted);
     if (code == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The PMU as a collector: a record a part becomes a row of pmu.csv, and what the records say of their own origin
+/* The PMU as a collector: a record a subtask becomes a row of pmu.csv, and what the records say of their own origin
  * becomes pmu_meta.json. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,7 +171,7 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Kernels of which no part reported anything: all that ran, less those that did. `room`: 2 x count. */
+/* Kernels of which no subtask reported anything: all that ran, less those that did. `room`: 2 x count. */
 static void find_silent(struct sheet *sheet, int32_t *room)
 {
     int32_t *all = room, *spoke = room + sheet->count;

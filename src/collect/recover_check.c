@@ -183,7 +183,7 @@ void tl__recover_check(const char *dir, const struct tl_meta *meta, struct tl_re
         unsigned stream;
         void (*check)(const struct check *c);
     } artifacts[] = {{TL_STREAM_DUMP, check_dump},
-                     {TL_STREAM_PARTS, check_swimlane},
+                     {TL_STREAM_SUBTASKS, check_swimlane},
                      {TL_STREAM_DEPS, check_deps},
                      {TL_STREAM_PMU, check_pmu}};
 

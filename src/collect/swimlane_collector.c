@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The chip swimlane as a collector: three streams, by who saw what, and one artifact of them all
- * (artifact/swimlane.h). Parts name their thread by the lane they came on.
+ * (artifact/swimlane.h). Subtasks name their thread by the lane they came on.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "collect/collector.h"
 #include "wire/swimlane_record.h"
 
-static const struct tl_record_field part_fields[] = {
-    TL_FIELD_OF_KIND(struct tl_wire_part, task_id, TL_FIELD_TASK),
-    TL_FIELD_OF_KIND(struct tl_wire_part, core_id, TL_FIELD_CORE),
+static const struct tl_record_field subtask_fields[] = {
+    TL_FIELD_OF_KIND(struct tl_wire_subtask, task_id, TL_FIELD_TASK),
+    TL_FIELD_OF_KIND(struct tl_wire_subtask, core_id, TL_FIELD_CORE),
 };
 static const struct tl_record_field phase_fields[] = {
     TL_FIELD(struct tl_wire_phase, kind, 0, TL_WIRE_PHASE_COUNT - 1),
@@ -23,13 +23,13 @@ static const struct tl_record_field phase_fields[] = {
 static const struct tl_record_field submit_fields[] = {
     TL_FIELD_OF_KIND(struct tl_wire_submit, task_id, TL_FIELD_TASK),
 };
-static const struct tl_record_table part_tables[] = {TL_RECORD_TABLE(part_fields)};
+static const struct tl_record_table subtask_tables[] = {TL_RECORD_TABLE(subtask_fields)};
 static const struct tl_record_table phase_tables[] = {TL_RECORD_TABLE(phase_fields)};
 static const struct tl_record_table submit_tables[] = {TL_RECORD_TABLE(submit_fields)};
 
-static const char *parts_inspect(const void *record, struct tl_payload *ret_payload)
+static const char *subtasks_inspect(const void *record, struct tl_payload *ret_payload)
 {
-    const struct tl_wire_part *w = record;
+    const struct tl_wire_subtask *w = record;
 
     *ret_payload = (struct tl_payload){.whole = true};
     if (w->receive > w->start)
@@ -55,10 +55,10 @@ static const char *submits_inspect(const void *record, struct tl_payload *ret_pa
 
 /* --- rows ------------------------------------------------------------------------------------------------------ */
 
-static void take_parts(const struct tl_export_stream *s, uint32_t epoch, struct tl_swimlane *out)
+static void take_subtasks(const struct tl_export_stream *s, uint32_t epoch, struct tl_swimlane *out)
 {
-    struct tl_record_walk walk = tl__record_walk(s, sizeof(struct tl_wire_part));
-    const struct tl_wire_part *w;
+    struct tl_record_walk walk = tl__record_walk(s, sizeof(struct tl_wire_subtask));
+    const struct tl_wire_subtask *w;
 
     while ((w = tl__record_next(&walk)) != NULL) {
         out->cores[out->n_cores++] = (struct tl_swim_core){.task_id = w->task_id,
@@ -150,11 +150,11 @@ static int by_thread(const void *a, const void *b)
 static int make_room(struct tl_swimlane *out, const struct tl_export *x)
 {
     const struct tl_export_stream *s = x->streams;
-    uint64_t parts = tl__records_in(&s[TL_STREAM_PARTS]);
+    uint64_t subtasks = tl__records_in(&s[TL_STREAM_SUBTASKS]);
 
     out->core_types = tl__alloc(out->num_cores + 1u, sizeof(*out->core_types));
-    out->cores = tl__alloc(parts + 1, sizeof(*out->cores));
-    out->aicpus = tl__alloc(parts + 1, sizeof(*out->aicpus));
+    out->cores = tl__alloc(subtasks + 1, sizeof(*out->cores));
+    out->aicpus = tl__alloc(subtasks + 1, sizeof(*out->aicpus));
     out->phases = tl__alloc(tl__records_in(&s[TL_STREAM_PHASES]) + 1, sizeof(*out->phases));
     out->orchs = tl__alloc(tl__records_in(&s[TL_STREAM_SUBMITS]) + 1, sizeof(*out->orchs));
     if (out->level >= 3)
@@ -194,7 +194,7 @@ static void fill(struct tl_swimlane *out, const struct tl_export *x)
         if (out->core_to_thread != NULL)
             out->core_to_thread[i] = -1;
     }
-    take_parts(&x->streams[TL_STREAM_PARTS], epoch, out);
+    take_subtasks(&x->streams[TL_STREAM_SUBTASKS], epoch, out);
     take_phases(&x->streams[TL_STREAM_PHASES], epoch, out);
     take_submits(&x->streams[TL_STREAM_SUBMITS], epoch, out);
     take_clock(x->clock, out);
@@ -227,15 +227,15 @@ static int swimlane_export(const struct tl_export *x, struct tl_export_figures *
 
 static const char *const swimlane_files[] = {TL_SWIMLANE_NAME, TL_SWIMLANE_TRACE_NAME, TL_SWIMLANE_REPORT_NAME, NULL};
 
-const struct tl_collector_spec tl__parts_collector = {
-    .name = "swim_parts",
-    .stream = TL_STREAM_PARTS,
-    .record_bytes = sizeof(struct tl_wire_part),
+const struct tl_collector_spec tl__subtasks_collector = {
+    .name = "swim_subtasks",
+    .stream = TL_STREAM_SUBTASKS,
+    .record_bytes = sizeof(struct tl_wire_subtask),
     .version = 2,
     .files = swimlane_files,
-    .tables = part_tables,
+    .tables = subtask_tables,
     .n_tables = 1,
-    .inspect = parts_inspect,
+    .inspect = subtasks_inspect,
     .export = swimlane_export,
 };
 

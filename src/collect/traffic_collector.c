@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traffic as a collector: what a record may hold, and how the records of a task's parts become its line of
+/* Traffic as a collector: what a record may hold, and how the records of a task's subtasks become its line of
  * traffic.jsonl. */
 #include <stdlib.h>
 #include <string.h>
@@ -63,24 +63,24 @@ static int by_start(const void *a, const void *b)
     return (x->task_id > y->task_id) - (x->task_id < y->task_id);
 }
 
-/* The parts[0..n) of one task. */
-static int add_task(struct tl_traffic *t, const struct tl_wire_traffic *const *parts, uint64_t n)
+/* The subtasks[0..n) of one task. */
+static int add_task(struct tl_traffic *t, const struct tl_wire_traffic *const *subtasks, uint64_t n)
 {
-    struct tl_traffic_task task = {.task_id = parts[0]->task_id,
-                                   .start = parts[0]->start,
-                                   .func_id = parts[0]->func_id,
-                                   .parts = (uint32_t)n,
-                                   .n_args = parts[0]->n_args};
+    struct tl_traffic_task task = {.task_id = subtasks[0]->task_id,
+                                   .start = subtasks[0]->start,
+                                   .func_id = subtasks[0]->func_id,
+                                   .subtasks = (uint32_t)n,
+                                   .n_args = subtasks[0]->n_args};
     struct tl_traffic_arg args[TL_TRAFFIC_MAX_ARGS];
 
     for (uint64_t i = 0; i < n; i++) {
-        task.start = parts[i]->start < task.start ? parts[i]->start : task.start;
-        task.counted_read += parts[i]->counted_read;
-        task.counted_written += parts[i]->counted_written;
-        task.counted += parts[i]->counted;
+        task.start = subtasks[i]->start < task.start ? subtasks[i]->start : task.start;
+        task.counted_read += subtasks[i]->counted_read;
+        task.counted_written += subtasks[i]->counted_written;
+        task.counted += subtasks[i]->counted;
     }
     for (uint32_t i = 0; i < task.n_args; i++) {
-        const struct tl_wire_traffic_arg *w = &parts[0]->args[i];
+        const struct tl_wire_traffic_arg *w = &subtasks[0]->args[i];
 
         args[i] = (struct tl_traffic_arg){
             .buffer = w->buffer, .owner = w->owner, .view = w->view, .bytes = w->bytes, .access = w->access};
@@ -130,7 +130,7 @@ static int traffic_reread(const char *path, uint64_t *ret_records, struct tl_err
 
     *ret_records = 0;
     for (size_t i = 0; i < traffic.tasks.count; i++)
-        *ret_records += traffic.tasks.items[i].parts;
+        *ret_records += traffic.tasks.items[i].subtasks;
     tl__traffic_fini(&traffic);
     return r;
 }

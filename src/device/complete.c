@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking finished parts from cores, completing tasks, releasing what they held. Runs under the scheduler's lock. */
+/* Taking finished subtasks from cores, completing tasks, releasing what they held. Runs under the scheduler's lock. */
 #include "device/guard.h"
 #include "device/probes.h"
 
@@ -35,8 +35,8 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
     const uint64_t start = phases ? tl__stamp(s->device, &s->stamp, 0) : 0;
     uint32_t made_ready = 0, waits;
 
-    assert(dep != TL_FANOUT_CLOSED);                                  /* DI2: a task retires once */
-    assert(tl_load_rlx(&slot->parts) == 0 && tl__sched_is_locked(s)); /* DI2, DI4; relaxed: D6 */
+    assert(dep != TL_FANOUT_CLOSED);                                     /* DI2: a task retires once */
+    assert(tl_load_rlx(&slot->subtasks) == 0 && tl__sched_is_locked(s)); /* DI2, DI4; relaxed: D6 */
     while (dep != NULL) {
         struct tl_slot *succ = dep->succ;
 
@@ -60,7 +60,7 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
     tl_store_rel(&s->retired, tl_load_rlx(&s->retired) + 1); /* D8: pairs with tl__device_retired */
 }
 
-/* The last part is done: record the outputs, then retire. False: the lane is parked. */
+/* The last subtask is done: record the outputs, then retire. False: the lane is parked. */
 static bool finish(struct tl_sched *s, struct tl_slot *slot)
 {
     if (s->device->guard.align != 0)
@@ -71,21 +71,21 @@ static bool finish(struct tl_sched *s, struct tl_slot *slot)
     return true;
 }
 
-/* Takes one finished part back from `core`. False: the lane is parked in the task's capture. */
+/* Takes one finished subtask back from `core`. False: the lane is parked in the task's capture. */
 static bool take_back(struct tl_sched *s, struct tl_core_role *core)
 {
     struct tl_slot *slot = core->token[core->seen & 1].slot;
     uint64_t bit = UINT64_C(1) << core->cluster;
-    uint32_t parts;
+    uint32_t subtasks;
 
     assert(core->sched == s && core->seen != core->sent); /* DI3 */
     core->seen++;
     s->room[core->kind] |= bit;
     if (core->seen == core->sent)
         s->idle[core->kind] |= bit;
-    parts = tl_sub_acq_rel(&slot->parts, 1u); /* D6: other parts' effects, if this is the last */
-    assert(parts != 0);                       /* DI1 */
-    if (parts > 1)
+    subtasks = tl_sub_acq_rel(&slot->subtasks, 1u); /* D6: other subtasks' effects, if this is the last */
+    assert(subtasks != 0);                          /* DI1 */
+    if (subtasks > 1)
         return true;
     assert(slot->next_block == slot->payload->block_num); /* DI2: each block was given out */
     return finish(s, slot);
@@ -105,7 +105,7 @@ static bool complete_kind(struct tl_sched *s, unsigned kind)
             s->taken_fin[kind] &= s->taken_fin[kind] - 1;
             continue;
         }
-        if (tl__sched_records(s) && !(tl__phases_room(s) && tl__probes_part(s, core)))
+        if (tl__sched_records(s) && !(tl__phases_room(s) && tl__probes_subtask(s, core)))
             return progress;
         progress = true;
         s->phases.tasks++;

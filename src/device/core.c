@@ -112,7 +112,7 @@ static void call_kernel(struct tl_core_role *core, struct tl_token *token)
     }
 }
 
-/* A part is neither taken nor started before it was given out, nor before the one before it ended, whichever threads
+/* A subtask is neither taken nor started before it was given out, nor before the one before it ended, whichever threads
  * ran the two. */
 static void order_stamps(struct tl_core_role *core, struct tl_token *token)
 {
@@ -142,8 +142,9 @@ static void run_token(struct tl_core_role *core)
             order_stamps(core, token);
         tl_store_rlx(&core->running, 0u);
         core->run_count++;
-        tl_store_rel(&core->fin_count, core->run_count); /* D6: the part's effects; pairs with the scheduler's look */
-        (void)tl_or_acq_rel(&s->fin[core->kind], bit);   /* D6 */
+        tl_store_rel(&core->fin_count,
+                     core->run_count);                 /* D6: the subtask's effects; pairs with the scheduler's look */
+        (void)tl_or_acq_rel(&s->fin[core->kind], bit); /* D6 */
         tl__withhold_late(core);
     }
     /* D5: a token sent meanwhile saw a count above 0 and left the bit to this thread. */

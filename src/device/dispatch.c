@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Choosing a ready task and giving its parts to cores. Runs under the scheduler's lock. */
+/* Choosing a ready task and giving its subtasks to cores. Runs under the scheduler's lock. */
 #include "device/probes.h"
 
 void tl__make_ready(struct tl_device *d, struct tl_sched *s, struct tl_slot *slot)
@@ -127,7 +127,7 @@ static bool place(struct tl_sched *s, struct tl_slot *slot)
     assert(blocks == slot->payload->block_num &&
            slot->next_block < blocks); /* DI2: who has the task has blocks to give */
     while (slot->next_block < blocks) {
-        /* Count the block first: its parts may finish, and the task with them, as soon as the last one is sent. */
+        /* Count the block first: its subtasks may finish, and the task with them, as soon as the last one is sent. */
         uint32_t block = slot->next_block++;
 
         if (!place_block(s, slot, block)) {

@@ -113,7 +113,7 @@ static void reset_slot(struct tl_slot *slot)
     slot->captured = false;
     slot->next_local = NULL;
     /* Relaxed, all: linking publishes the slot (D2). */
-    tl_store_rlx(&slot->parts, kernels * slot->payload->block_num);
+    tl_store_rlx(&slot->subtasks, kernels * slot->payload->block_num);
     tl_store_rlx(&slot->holds, memory_only ? 0u : 1u);
     tl_store_rlx(&slot->fanout, memory_only ? TL_FANOUT_CLOSED : NULL);
     tl_store_rlx(&slot->waits, 0u);

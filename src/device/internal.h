@@ -2,7 +2,7 @@
 /*
  * The device's own structures. Roles:
  *
- *   scheduler   (a few) owns a share of the clusters: takes finished parts from its cores, completes tasks, makes their
+ *   scheduler   (a few) owns a share of the clusters: takes finished subtasks from its cores, completes tasks, makes their
  *               successors ready, captures arguments, dispatches. Its lock says which thread runs it now.
  *   core        idle -> dispatched -> running -> finished, with one running and one pending slot
  *   orchestrator (tensormap_and_ringbuffer) the program's function on its own thread; while it waits for room it steps
@@ -18,7 +18,7 @@
  *   D3     a task's effects are visible before its fanout list is closed and its successors are counted down
  *   D4     `holds` reaches 0 after the last use of a slot; the orchestrator reclaims it after seeing 0
  *   D5     a core's token is written before `tokens` is raised or its todo bit is set; who takes the bit sees it
- *   D6     a part's effects are visible before its FIN (fin_count, fin bit); the scheduler's look sees them
+ *   D6     a subtask's effects are visible before its FIN (fin_count, fin bit); the scheduler's look sees them
  *   D7     a scheduler's state is handed from thread to thread by its lock
  */
 #ifndef TL_DEVICE_INTERNAL_H
@@ -57,7 +57,7 @@ struct tl_dep {
 struct tl_slot {
     _Alignas(64) tl_au32 waits;      /* predecessors not complete, +1 while it is being submitted; D1/D2 */
     tl_au32 holds;                   /* itself until complete, each retaining successor; D4 */
-    tl_au32 parts;                   /* kernels x blocks not finished; D6 */
+    tl_au32 subtasks;                /* kernels x blocks not finished; D6 */
     uint32_t next_block;             /* first block not dispatched; the scheduler that popped the slot */
     _Atomic(struct tl_dep *) fanout; /* successors to count down; FANOUT_CLOSED once complete; D3 */
     struct tl_task_payload *payload;
@@ -105,7 +105,7 @@ static inline uint32_t tl__dep_next(const struct tl_ring *ring, uint32_t at)
 struct tl_token {
     struct tl_slot *slot;
     uint32_t block;
-    uint32_t recorded; /* bit: stream that has this part's record; the scheduler */
+    uint32_t recorded; /* bit: stream that has this subtask's record; the scheduler */
     /* Device cycles; 0 where the level does not ask. */
     uint64_t dispatch, finish; /* the scheduler */
     uint64_t start, end;       /* the core; D6 */
@@ -174,7 +174,7 @@ struct tl_sched {
     uint32_t idx;
     struct tl_device *device;
     _Alignas(64) tl_au64 todo[TL_KIND_COUNT]; /* bit c: core of cluster c has a token and nobody runs it; D5 */
-    tl_au64 fin[TL_KIND_COUNT];               /* bit c: core of cluster c has finished parts; D6 */
+    tl_au64 fin[TL_KIND_COUNT];               /* bit c: core of cluster c has finished subtasks; D6 */
     /* guard: lock */
     _Alignas(64) uint64_t idle[TL_KIND_COUNT]; /* bit c: nothing in flight */
     uint64_t room[TL_KIND_COUNT];              /* bit c: at most one in flight */
@@ -182,7 +182,7 @@ struct tl_sched {
     struct tl_slot *held[TL_SHAPE_COUNT];
     struct tl_slot *local[TL_SHAPE_COUNT];
     uint32_t n_local[TL_SHAPE_COUNT];
-    uint32_t next_unfinished;          /* cores looked at by tl__parts_unfinished */
+    uint32_t next_unfinished;          /* cores looked at by tl__subtasks_unfinished */
     uint32_t n_clusters, next_stalled; /* next_stalled: cores looked at after a hang, AIC AIV0 AIV1 a cluster */
     tl_au32 ended;                     /* its lane has its end mark, or never will; D9 */
     tl_au64 deadline_ns;               /* when its parked lane must look again; TL_FOREVER: not parked */
@@ -256,9 +256,9 @@ struct tl_image {
 
 /* Bit: stream that is on in this run and has the operation; probes.h. */
 struct tl_probe_sets {
-    uint32_t inputs, outputs, before, after, part, expected, hung, submit, submitted, scope, end;
+    uint32_t inputs, outputs, before, after, subtask, expected, hung, submit, submitted, scope, end;
     bool counted; /* kernels count */
-    bool stamped; /* dispatch and finish of a part are stamped too */
+    bool stamped; /* dispatch and finish of a subtask are stamped too */
 };
 
 struct tl_device {
@@ -293,7 +293,7 @@ struct tl_device {
     struct tl_graph *spare; /* of the last run that was not an image: memory for the next one; NULL: none */
     struct tl_orch_record orch_record;
     struct tl_clock clock; /* of records; ready in a run that is timed */
-    bool timed;            /* cores stamp their parts */
+    bool timed;            /* cores stamp their subtasks */
     struct tl_probe_sets probes;
     struct tl_pmu_plan pmu;
     bool barrier; /* a full barrier before FIN: a probe reads what a kernel stored */
@@ -472,7 +472,7 @@ static inline const struct tl_kernel *tl__kernel_of(const struct tl_core_role *c
     return slot->shape == TL_SHAPE_MIX ? slot->kernels[core->kind] : slot->widest;
 }
 
-/* Runs one part on one core that has something to do, of any scheduler. */
+/* Runs one subtask on one core that has something to do, of any scheduler. */
 bool tl__cores_step(struct tl_device *d, unsigned hint);
 /* True if at least `n` cores have a token and nobody runs them. A hint. */
 bool tl__cores_todo(struct tl_device *d, unsigned n);

@@ -184,7 +184,7 @@ static struct tl_slot *fill_slot(struct tl_orch *o, const struct tl_plan *plan, 
     slot->dep_at = plan->n_preds != 0 ? (uint32_t)(plan->dep_first % ring->dep_pool) : 0;
     slot->n_deps = plan->n_preds;
     /* Relaxed, all three: tl__link publishes the slot (D2). */
-    tl_store_rlx(&slot->parts, kernels * slot->payload->block_num);
+    tl_store_rlx(&slot->subtasks, kernels * slot->payload->block_num);
     tl_store_rlx(&slot->holds, 1u); /* itself */
     tl_store_rlx(&slot->fanout, NULL);
     tl_store_rlx(&slot->stalled, 0u);

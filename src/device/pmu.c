@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The PMU on the device. A core counts into the token of the part that it runs: what the kernel reports, and what the
- * machine counts around it, so that the two parts that a core may hold never mix. The scheduler turns that into the
- * columns of the event type when it takes the part back.
+ * The PMU on the device. A core counts into the token of the subtask that it runs: what the kernel reports, and what the
+ * machine counts around it, so that the two subtasks that a core may hold never mix. The scheduler turns that into the
+ * columns of the event type when it takes the subtask back.
  */
 #include "device/probes.h"
 
@@ -142,7 +142,7 @@ static int pmu_record(struct tl_sched *s, const struct tl_core_role *core, struc
 static uint64_t pmu_expected(const struct tl_sched *s, const struct tl_slot *slot)
 {
     (void)s;
-    return tl__parts_of(slot);
+    return tl__subtasks_of(slot);
 }
 
 const struct tl_probe_ops tl__pmu_probe = {.timed = true,
@@ -150,5 +150,5 @@ const struct tl_probe_ops tl__pmu_probe = {.timed = true,
                                            .begin = pmu_begin,
                                            .before = pmu_before,
                                            .after = pmu_after,
-                                           .part = pmu_record,
+                                           .subtask = pmu_record,
                                            .expected = pmu_expected};

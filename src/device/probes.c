@@ -37,7 +37,7 @@ void tl__probes_begin(struct tl_device *d)
         sets->after |= ops->after != NULL ? bit : 0;
         sets->inputs |= ops->inputs != NULL ? bit : 0;
         sets->outputs |= ops->outputs != NULL ? bit : 0;
-        sets->part |= ops->part != NULL ? bit : 0;
+        sets->subtask |= ops->subtask != NULL ? bit : 0;
         sets->expected |= ops->expected != NULL ? bit : 0;
         sets->hung |= ops->hung != NULL ? bit : 0;
         sets->submit |= ops->submit != NULL ? bit : 0;
@@ -99,13 +99,13 @@ void tl__probes_after(const struct tl_device *d, struct tl_token *token)
     }
 }
 
-bool tl__probes_part(struct tl_sched *s, struct tl_core_role *core)
+bool tl__probes_subtask(struct tl_sched *s, struct tl_core_role *core)
 {
     struct tl_token *token = &core->token[core->seen & 1];
 
-    FOR_EACH(i, s->device->probes.part & ~token->recorded)
+    FOR_EACH(i, s->device->probes.subtask & ~token->recorded)
     {
-        if (tl__probe_rows[i]->part(s, core, token) == TL_EAGAIN)
+        if (tl__probe_rows[i]->subtask(s, core, token) == TL_EAGAIN)
             return false;
         token->recorded |= 1u << i; /* also where it was lost, and counted */
     }

@@ -15,7 +15,7 @@ struct tl_tensor;
 /* NULL: the stream has nothing to do there. An operation that returns int may return TL_EAGAIN: its lane is parked,
  * and it is called again with the same arguments; anything else: done. */
 struct tl_probe_ops {
-    bool timed;   /* cores stamp their parts' start and end */
+    bool timed;   /* cores stamp their subtasks' start and end */
     bool counted; /* kernels count (tl_count) */
     bool barrier; /* a full barrier before FIN: what a kernel stored is read */
 
@@ -24,15 +24,15 @@ struct tl_probe_ops {
     /* Once the scheduler's lanes are bound. 0, or TL_ECORRUPT. */
     int (*begin_role)(struct tl_sched *s);
 
-    /* A task is about to be dispatched; its last part has finished, and it is about to retire. One stream at most has
+    /* A task is about to be dispatched; its last subtask has finished, and it is about to retire. One stream at most has
      * these: where they return TL_EAGAIN, the scheduler goes on with its capture (tl__probe_resume). */
     int (*inputs)(struct tl_sched *s, struct tl_slot *slot);
     int (*outputs)(struct tl_sched *s, struct tl_slot *slot);
     /* Right before and after a kernel, on its core's thread. */
     void (*before)(const struct tl_device *d, struct tl_token *token, struct tl_kernel_args *args);
     void (*after)(const struct tl_device *d, struct tl_token *token);
-    /* A part that the scheduler takes back from its core, before anything else is done with it. */
-    int (*part)(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token);
+    /* A subtask that the scheduler takes back from its core, before anything else is done with it. */
+    int (*subtask)(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token);
     /* Records that a retired task calls for by the rules alone. */
     uint64_t (*expected)(const struct tl_sched *s, const struct tl_slot *slot);
     /* After a hang: what is to be recorded of tasks that never finish. */
@@ -55,8 +55,8 @@ TL__COLLECTORS(TL__STREAMS_ONLY, TL__COLLECT_NONE, TL__STREAM_PROBE)
 /* By stream. */
 extern const struct tl_probe_ops *const tl__probe_rows[TL_STREAM_COUNT];
 
-/* Parts that the task has by what was submitted. */
-static inline uint64_t tl__parts_of(const struct tl_slot *slot)
+/* Subtasks that the task has by what was submitted. */
+static inline uint64_t tl__subtasks_of(const struct tl_slot *slot)
 {
     const struct tl_task_payload *p = slot->payload;
 
@@ -71,8 +71,8 @@ void tl__probes_after(const struct tl_device *d, struct tl_token *token);
 /* False: the lane is parked. */
 bool tl__probes_inputs(struct tl_sched *s, struct tl_slot *slot);
 bool tl__probes_outputs(struct tl_sched *s, struct tl_slot *slot);
-/* False: a lane is parked, and the part stays with the core. */
-bool tl__probes_part(struct tl_sched *s, struct tl_core_role *core);
+/* False: a lane is parked, and the subtask stays with the core. */
+bool tl__probes_subtask(struct tl_sched *s, struct tl_core_role *core);
 void tl__probes_expected(struct tl_sched *s, const struct tl_slot *slot);
 /* False: a lane is parked. */
 bool tl__probes_hung(struct tl_sched *s);

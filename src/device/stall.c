@@ -71,7 +71,7 @@ static void put_args(struct line *l, const struct tl_slot *slot)
     }
 }
 
-/* The core that a part of `slot` was given to and that has not finished it, one that runs it before others; *ret_n:
+/* The core that a subtask of `slot` was given to and that has not finished it, one that runs it before others; *ret_n:
  * which of its tokens that is. */
 static struct tl_core_role *core_of(struct tl_device *d, const struct tl_slot *slot, uint32_t *ret_n)
 {
@@ -227,7 +227,7 @@ int tl__stall_capture(struct tl_sched *s)
         assert(tl_load_rlx(&s->device->hung) != 0 && tl__sched_is_locked(s)); /* DI4; relaxed: drained() saw it */
         if (core->seen == core->sent || tl_load_rlx(&core->running) == 0)     /* relaxed: nothing moves */
             continue;
-        if (!tl_cas_acq_rel(&slot->stalled, &no, 1u)) /* S1: other cores run parts of it too; one records it */
+        if (!tl_cas_acq_rel(&slot->stalled, &no, 1u)) /* S1: other cores run subtasks of it too; one records it */
             continue;
         if (tl__probe_partial(s, slot) == TL_EAGAIN)
             return TL_EAGAIN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The chip swimlane on the device. A core stamps its part's start and end into the token; the scheduler commits the
- * part's record when it takes the part back, before anything else is done with it, so that a part has exactly one
+ * The chip swimlane on the device. A core stamps its subtask's start and end into the token; the scheduler commits the
+ * subtask's record when it takes the subtask back, before anything else is done with it, so that a subtask has exactly one
  * record, of its own token, however early its FIN comes. Phases wait in the scheduler and go to their lane between
  * steps, because a step cannot stop half way for a lane that is full. Runs under the scheduler's lock.
  */
@@ -30,7 +30,7 @@ void tl__timing_end(struct tl_device *d)
         pair->device_cycles = tl__clock_pair(&d->clock, &pair->host_before_ns, &pair->host_after_ns);
 }
 
-/* --- parts ------------------------------------------------------------------------------------------------------- */
+/* --- subtasks ------------------------------------------------------------------------------------------------------- */
 
 /* Level 1 does not look at the clock for it. */
 static uint32_t receive_cycles(const struct tl_sched *s, const struct tl_token *token)
@@ -40,15 +40,15 @@ static uint32_t receive_cycles(const struct tl_sched *s, const struct tl_token *
     return cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
 }
 
-static void parts_begin(struct tl_device *d)
+static void subtasks_begin(struct tl_device *d)
 {
     d->probes.stamped = d->launch->levels[TL_COLLECT_SWIMLANE] >= 2;
 }
 
-static int record_part(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token)
+static int record_subtask(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token)
 {
-    struct tl_producer *lane = &s->rec.producer[TL_STREAM_PARTS];
-    struct tl_wire_part *r;
+    struct tl_producer *lane = &s->rec.producer[TL_STREAM_SUBTASKS];
+    struct tl_wire_subtask *r;
     uint64_t offset;
     void *payload;
     int ret;
@@ -59,21 +59,21 @@ static int record_part(struct tl_sched *s, const struct tl_core_role *core, stru
     if (ret < 0)
         return ret;
     r = tl__producer_record(lane);
-    *r = (struct tl_wire_part){.task_id = token->slot->payload->id,
-                               .start = token->start,
-                               .end = token->end,
-                               .dispatch = token->dispatch,
-                               .finish = token->finish,
-                               .core_id = core->id,
-                               .reg_task_id = core->seen + 1,
-                               .receive = receive_cycles(s, token)};
+    *r = (struct tl_wire_subtask){.task_id = token->slot->payload->id,
+                                  .start = token->start,
+                                  .end = token->end,
+                                  .dispatch = token->dispatch,
+                                  .finish = token->finish,
+                                  .core_id = core->id,
+                                  .reg_task_id = core->seen + 1,
+                                  .receive = receive_cycles(s, token)};
     tl__producer_commit(lane, 0);
     return 0;
 }
 
-static int parts_unfinished(struct tl_sched *s)
+static int subtasks_unfinished(struct tl_sched *s)
 {
-    struct tl_producer *lane = &s->rec.producer[TL_STREAM_PARTS];
+    struct tl_producer *lane = &s->rec.producer[TL_STREAM_SUBTASKS];
 
     for (; s->next_unfinished < s->n_clusters * TL_KIND_COUNT; s->next_unfinished++) {
         const uint32_t i = s->next_unfinished;
@@ -90,25 +90,28 @@ static int parts_unfinished(struct tl_sched *s)
             return r;
         if (r < 0)
             continue; /* lost, and counted */
-        *(struct tl_wire_part *)tl__producer_record(lane) =
-            (struct tl_wire_part){.task_id = token->slot->payload->id,
-                                  .start = since > token->dispatch ? since : token->dispatch,
-                                  .dispatch = token->dispatch,
-                                  .core_id = core->id,
-                                  .reg_task_id = core->seen + 1};
+        *(struct tl_wire_subtask *)tl__producer_record(lane) =
+            (struct tl_wire_subtask){.task_id = token->slot->payload->id,
+                                     .start = since > token->dispatch ? since : token->dispatch,
+                                     .dispatch = token->dispatch,
+                                     .core_id = core->id,
+                                     .reg_task_id = core->seen + 1};
         tl__producer_commit(lane, 0);
     }
     return 0;
 }
 
-static uint64_t parts_expected(const struct tl_sched *s, const struct tl_slot *slot)
+static uint64_t subtasks_expected(const struct tl_sched *s, const struct tl_slot *slot)
 {
     (void)s;
-    return tl__parts_of(slot);
+    return tl__subtasks_of(slot);
 }
 
-const struct tl_probe_ops tl__parts_probe = {
-    .timed = true, .begin = parts_begin, .part = record_part, .expected = parts_expected, .hung = parts_unfinished};
+const struct tl_probe_ops tl__subtasks_probe = {.timed = true,
+                                                .begin = subtasks_begin,
+                                                .subtask = record_subtask,
+                                                .expected = subtasks_expected,
+                                                .hung = subtasks_unfinished};
 
 /* --- phases ------------------------------------------------------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traffic on the device: a record for each part that a scheduler takes back from its core, with what its kernel counted
+ * Traffic on the device: a record for each subtask that a scheduler takes back from its core, with what its kernel counted
  * (tl_count) and, by views and directions, what its task's arguments are. Runs under the scheduler's lock.
  */
 #include "device/probes.h"
@@ -74,7 +74,7 @@ static void fill(struct tl_wire_traffic *r, const struct tl_core_role *core, con
         r->args[i] = arg_of(slot, i);
 }
 
-static int traffic_part(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token)
+static int traffic_subtask(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token)
 {
     struct tl_producer *lane = &s->rec.producer[TL_STREAM_TRAFFIC];
     uint64_t offset;
@@ -91,8 +91,8 @@ static int traffic_part(struct tl_sched *s, const struct tl_core_role *core, str
 static uint64_t traffic_expected(const struct tl_sched *s, const struct tl_slot *slot)
 {
     (void)s;
-    return tl__parts_of(slot);
+    return tl__subtasks_of(slot);
 }
 
 const struct tl_probe_ops tl__traffic_probe = {
-    .timed = true, .counted = true, .part = traffic_part, .expected = traffic_expected};
+    .timed = true, .counted = true, .subtask = traffic_subtask, .expected = traffic_expected};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record of the PMU stream: what one core counted while it ran one part of a task. */
+/* The record of the PMU stream: what one core counted while it ran one subtask of a task. */
 #ifndef TL_WIRE_PMU_RECORD_H
 #define TL_WIRE_PMU_RECORD_H
 

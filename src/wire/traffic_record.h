@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record of the traffic stream: what one part of a task read and wrote. */
+/* The record of the traffic stream: what one subtask of a task read and wrote. */
 #ifndef TL_WIRE_TRAFFIC_RECORD_H
 #define TL_WIRE_TRAFFIC_RECORD_H
 
@@ -11,7 +11,7 @@
 /* How a task touches an argument. */
 enum tl_wire_access { TL_WIRE_READ, TL_WIRE_WRITE, TL_WIRE_BOTH, TL_WIRE_ACCESSES };
 
-/* A tensor argument of the task, by its view and direction. The same in each of its parts. */
+/* A tensor argument of the task, by its view and direction. The same in each of its subtasks. */
 struct tl_wire_traffic_arg {
     uint64_t buffer; /* device address of its first byte */
     uint64_t owner;  /* the task that allocated it; TL_NO_TASK: the program's */
@@ -23,7 +23,7 @@ struct tl_wire_traffic_arg {
 
 struct tl_wire_traffic {
     uint64_t task_id;
-    uint64_t start;           /* of the part, device cycles */
+    uint64_t start;           /* of the subtask, device cycles */
     uint64_t counted_read;    /* bytes that the kernel counted from global memory: MTE2 */
     uint64_t counted_written; /* bytes that it counted to global memory: MTE3, FIXPIPE */
     int32_t func_id;

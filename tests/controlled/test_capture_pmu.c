@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters under orders that a seed chooses: cores that hold two parts at once, buffers of four records, every part's
+ * Counters under orders that a seed chooses: cores that hold two subtasks at once, buffers of four records, every subtask's
  * row has its own counts, and its cycles are the virtual time that its kernel took. Usage: test [FIRST_SEED [SEEDS]].
  */
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 static struct capture c;
 static uint32_t x[4];
 
-/* Virtual ns that each part saw itself take, by core of the one cluster: AIC, AIV0, AIV1. */
+/* Virtual ns that each subtask saw itself take, by core of the one cluster: AIC, AIV0, AIV1. */
 static uint64_t took_ns[TASKS][3][4];
 
 /* Counts in two halves, with others' steps and some time between. */
@@ -79,7 +79,7 @@ static void body(void *arg)
     tl_worker_close(worker);
 }
 
-/* The row's cycles are what its part saw, and the two looks at the clock that stand between; one cycle may be lost
+/* The row's cycles are what its subtask saw, and the two looks at the clock that stand between; one cycle may be lost
  * where a chip's cycle is not an integer number of the clock's ticks. */
 static void check_cycles(const struct tl_pmu *pmu, const struct tl_arch *arch)
 {
@@ -128,7 +128,7 @@ static void one_seed(uint64_t seed)
     if (c.code != 0)
         fail_msg("seed %llu: %s", (unsigned long long)seed, c.error.msg);
     assert_int_equal(report.allocs_live, 0);
-    assert_int_equal(c.result.records_collected, pmu_parts());
+    assert_int_equal(c.result.records_collected, pmu_subtasks());
     pmu_read(&c, &pmu, &meta);
     pmu_check_rows(&pmu, tl__pmu_set(arch, (uint32_t)c.config.levels[TL_COLLECT_PMU]));
     check_cycles(&pmu, arch);
@@ -140,7 +140,7 @@ static void one_seed(uint64_t seed)
 
 static uint64_t first_seed = 1, seeds = DEFAULT_SEEDS, seed_now;
 
-static void parts_do_not_mix(void **state)
+static void subtasks_do_not_mix(void **state)
 {
     (void)state;
     for (seed_now = first_seed; seed_now < first_seed + seeds; seed_now++)
@@ -158,7 +158,7 @@ static int say_seed(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(parts_do_not_mix, say_seed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(subtasks_do_not_mix, say_seed)};
     const char *many = getenv("TASKLENS_SEEDS");
 
     if (argc > 1)

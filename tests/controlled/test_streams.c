@@ -2,7 +2,7 @@
 /*
  * Every stream at once, under orders that a seed chooses: random graphs of chains, blocks and mixes on a real device,
  * with a real engine, through buffers of a few records, on hosts that are slow or stand still. Whatever the order, each
- * part of each task is recorded once, as what it was. Usage: test [FIRST_SEED [SEEDS]]; a seed that fails is printed.
+ * subtask of each task is recorded once, as what it was. Usage: test [FIRST_SEED [SEEDS]]; a seed that fails is printed.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -32,9 +32,9 @@
 #define CELLS 6u
 #define TASKS_MAX 48u
 #define CORES_MAX 9u /* 3 clusters */
-#define PARTS_MAX 512u
+#define SUBTASKS_MAX 512u
 #define RUNS 2u
-#define IN_FLIGHT 2u /* the slots of a core: a part keeps its own until it is taken back */
+#define IN_FLIGHT 2u /* the slots of a core: a subtask keeps its own until it is taken back */
 #define DEFAULT_SEEDS 200u
 
 enum { FUNC_STEP, FUNC_CUBE, FUNC_MIX_AIC, FUNC_MIX_AIV, FUNC_COUNT };
@@ -48,10 +48,10 @@ struct submitted {
 
 static struct truth {
     struct submitted task[TASKS_MAX];
-    uint32_t n_tasks, n_parts, n_scopes;
-    bool built;                          /* the orchestration has returned */
-    bool early;                          /* a kernel ran before that */
-    uint32_t call[CORES_MAX][PARTS_MAX]; /* by core, in order: the number of the task whose part it ran */
+    uint32_t n_tasks, n_subtasks, n_scopes;
+    bool built;                             /* the orchestration has returned */
+    bool early;                             /* a kernel ran before that */
+    uint32_t call[CORES_MAX][SUBTASKS_MAX]; /* by core, in order: the number of the task whose subtask it ran */
     uint32_t n_calls[CORES_MAX];
 } truths[RUNS], *truth; /* of the run that goes on, or is looked at */
 
@@ -87,7 +87,7 @@ static void note_submit(tl_task_id id, tl_task_id before, uint32_t kernels_of_it
 {
     tl__controlled_check(id != TL_NO_TASK && truth->n_tasks < TASKS_MAX);
     truth->task[truth->n_tasks++] = (struct submitted){id, before, kernels_of_it, blocks};
-    truth->n_parts += kernels_of_it * blocks;
+    truth->n_subtasks += kernels_of_it * blocks;
 }
 
 static void submit_one(struct tl_orch *o, struct tl_task_args *args)
@@ -174,7 +174,7 @@ static const struct feature {
 /* --- the swimlane --------------------------------------------------------------------------------------------------
  */
 
-/* The n-th part of a core is what its n-th kernel call says. */
+/* The n-th subtask of a core is what its n-th kernel call says. */
 static void check_tokens(const struct tl_swimlane *s, bool whole)
 {
     uint32_t rows[CORES_MAX] = {0};
@@ -326,7 +326,7 @@ static void check_pmu(bool whole)
     (void)snprintf(path, sizeof(path), "%s/%s", c->dir, TL_PMU_NAME);
     if (tl__pmu_read(path, &p, &err) != 0)
         fail_msg("%s", err.msg);
-    assert_true(whole ? p.n_rows == truth->n_parts : p.n_rows <= truth->n_parts);
+    assert_true(whole ? p.n_rows == truth->n_subtasks : p.n_rows <= truth->n_subtasks);
     for (uint32_t core = 0; core < 3 * clusters; core++)
         for (uint32_t number = 0; number < truth->n_tasks; number++)
             check_counts_of(&p, core, number, whole);
@@ -360,7 +360,7 @@ static void check_traffic(bool whole)
     struct tl_error err = {0};
     struct tl_traffic t;
     char path[220];
-    uint64_t parts = 0;
+    uint64_t subtasks = 0;
 
     (void)snprintf(path, sizeof(path), "%s/%s", c->dir, TL_TRAFFIC_NAME);
     if (tl__traffic_file_read(path, &t, &err) != 0)
@@ -373,10 +373,10 @@ static void check_traffic(bool whole)
             number++;
         assert_true(number < truth->n_tasks);
         calls = calls_of(number);
-        assert_true(whole ? task->parts == calls : task->parts <= calls);
-        parts += task->parts;
+        assert_true(whole ? task->subtasks == calls : task->subtasks <= calls);
+        subtasks += task->subtasks;
     }
-    assert_true(whole ? parts == truth->n_parts : parts <= truth->n_parts);
+    assert_true(whole ? subtasks == truth->n_subtasks : subtasks <= truth->n_subtasks);
     tl__traffic_fini(&t);
 }
 
@@ -469,8 +469,8 @@ static void check_meta(const struct scene *s)
         assert_int_equal(stream->attempted, seen);
         if (!s->lossy)
             assert_int_equal(stream->collected, stream->attempted);
-        if (strcmp(stream->name, "swim_parts") == 0)
-            assert_int_equal(stream->attempted, truth->n_parts);
+        if (strcmp(stream->name, "swim_subtasks") == 0)
+            assert_int_equal(stream->attempted, truth->n_subtasks);
         if (strcmp(stream->name, "swim_submits") == 0)
             assert_int_equal(stream->attempted, truth->n_tasks);
     }
@@ -552,7 +552,7 @@ static void one_seed(uint64_t seed)
     }
 }
 
-static void each_part_is_recorded_once(void **state)
+static void each_subtask_is_recorded_once(void **state)
 {
     (void)state;
     for (seed_now = first_seed; seed_now < first_seed + seeds; seed_now++)
@@ -566,7 +566,7 @@ static void each_part_is_recorded_once(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(each_part_is_recorded_once, say_seed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(each_subtask_is_recorded_once, say_seed)};
 
     seeds_from(argc, argv, DEFAULT_SEEDS, true);
     return cmocka_run_group_tests(tests, NULL, NULL);

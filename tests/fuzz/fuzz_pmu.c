@@ -11,18 +11,18 @@ static void must_add_up(const struct tl_pmu *pmu)
 {
     struct tl_pmu_view view = {.pmu = pmu, .dir = "fuzz"};
     struct tl_rendering out;
-    uint64_t parts = 0;
+    uint64_t subtasks = 0;
 
     MUST(tl__pmu_view_make(&view, NULL) == 0);
     for (uint32_t i = 0; i < view.n_kernels; i++) {
-        parts += view.kernels[i].parts;
+        subtasks += view.kernels[i].subtasks;
         for (unsigned c = 0; c < view.n_columns; c++) {
             const struct tl_pmu_figure *f = &view.figures[view.kernels[i].first + c];
 
             MUST(f->min <= f->median && f->median <= f->p95 && f->p95 <= f->max);
         }
     }
-    MUST(parts == pmu->n_rows);
+    MUST(subtasks == pmu->n_rows);
     tl__rendering_init(&out, NULL, NULL);
     MUST(tl__pmu_text(&out, &view) == 0);
     MUST(tl__pmu_column_text(&out, &view, view.n_columns - 1) == 0);

@@ -37,7 +37,7 @@ static void make(void)
     for (uint32_t i = 0; i < n_tasks; i++) {
         struct tl_traffic_arg args[6];
         struct tl_traffic_task task = {
-            .task_id = i, .start = i, .func_id = (int32_t)pick(3), .parts = 1, .n_args = pick(7)};
+            .task_id = i, .start = i, .func_id = (int32_t)pick(3), .subtasks = 1, .n_args = pick(7)};
 
         for (uint32_t k = 0; k < task.n_args; k++) {
             const uint32_t buffer = pick(buffers), view = pick(views);

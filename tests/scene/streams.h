@@ -26,16 +26,16 @@ static inline uint32_t streams_slice(int64_t i)
     return (uint32_t)((uint64_t)i * 0x9E3779B1u >> 7) % STREAMS_SLICES;
 }
 
-/* Parts that cores run of it. */
-static inline uint32_t streams_parts(int64_t i)
+/* Subtasks that cores run of it. */
+static inline uint32_t streams_subtasks(int64_t i)
 {
-    static const uint32_t parts[] = {[STREAMS_STEP] = 1,
-                                     [STREAMS_CUBE] = 1,
-                                     [STREAMS_MIX] = 3,
-                                     [STREAMS_SPMD] = STREAMS_BLOCKS,
-                                     [STREAMS_ALLOC] = 0};
+    static const uint32_t subtasks[] = {[STREAMS_STEP] = 1,
+                                        [STREAMS_CUBE] = 1,
+                                        [STREAMS_MIX] = 3,
+                                        [STREAMS_SPMD] = STREAMS_BLOCKS,
+                                        [STREAMS_ALLOC] = 0};
 
-    return parts[streams_kind(i)];
+    return subtasks[streams_kind(i)];
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters, from the kernel's tl_count to the rows: every event type of both chips under both runtimes, each part with
+/* Counters, from the kernel's tl_count to the rows: every event type of both chips under both runtimes, each subtask with
  * its own values, and what the companion says of their origin. */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -31,8 +31,8 @@ static void run(unsigned cell, int event, uint32_t tasks)
     c.config.levels[TL_COLLECT_PMU] = event;
     if (capture_run(&c, &pmu_program, &tensor, 1) != 0)
         fail_msg("%s", c.error.msg);
-    assert_int_equal(c.result.records_attempted, pmu_parts());
-    assert_int_equal(c.result.records_collected, pmu_parts());
+    assert_int_equal(c.result.records_attempted, pmu_subtasks());
+    assert_int_equal(c.result.records_collected, pmu_subtasks());
     pmu_read(&c, &pmu, &meta);
 }
 
@@ -128,7 +128,7 @@ static void rows_are_of_their_cores(void **state)
     }
 }
 
-/* Each part's cycles are those of its row in the swimlane: one part, one core, one time. */
+/* Each subtask's cycles are those of its row in the swimlane: one subtask, one core, one time. */
 static void check_swimlane(void)
 {
     struct tl_swimlane swim;
@@ -152,7 +152,7 @@ static void check_swimlane(void)
     tl__swimlane_fini(&swim);
 }
 
-/* With small buffers, the swimlane and the dump beside it: three records a part, none lost, none of another part. */
+/* With small buffers, the swimlane and the dump beside it: three records a subtask, none lost, none of another subtask. */
 static void beside_the_others(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void beside_the_others(void **state)
         c.config.dfx_records = 4;
         if (capture_run(&c, &pmu_program, &tensor, 1) != 0)
             fail_msg("%s", c.error.msg);
-        assert_int_equal(c.result.records_collected, 2 * pmu_parts() + 2 * pmu_n_tasks);
+        assert_int_equal(c.result.records_collected, 2 * pmu_subtasks() + 2 * pmu_n_tasks);
         pmu_read(&c, &pmu, &meta);
         forget_measured(tl__pmu_set(arch_of(cell), 4));
         pmu_check_rows(&pmu, tl__pmu_set(arch_of(cell), 4));

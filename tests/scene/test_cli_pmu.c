@@ -8,7 +8,7 @@
 #include "artifact/pmu.h"
 
 #define KERNELS 3u
-#define PARTS 40u
+#define SUBTASKS 40u
 
 static struct tl_pmu_meta meta;
 
@@ -24,7 +24,7 @@ static void write_meta(void)
                                 .mode = "modelled",
                                 .machine = "not used: this machine has no counters",
                                 .clock_freq_hz = 50000000,
-                                .records = PARTS * KERNELS,
+                                .records = SUBTASKS * KERNELS,
                                 .event_type = 2,
                                 .n_columns = 6,
                                 .n_silent = 1,
@@ -48,13 +48,13 @@ static void write_rows(void)
 {
     char *names[] = {meta.columns[1].name, meta.columns[2].name, meta.columns[3].name, meta.columns[4].name,
                      meta.columns[5].name};
-    struct tl_pmu_row rows[PARTS * KERNELS];
-    uint64_t counters[PARTS * KERNELS * 5] = {0};
+    struct tl_pmu_row rows[SUBTASKS * KERNELS];
+    uint64_t counters[SUBTASKS * KERNELS * 5] = {0};
     struct tl_pmu pmu = {
-        .names = names, .rows = rows, .counters = counters, .n_rows = PARTS * KERNELS, .n_counters = 5};
+        .names = names, .rows = rows, .counters = counters, .n_rows = SUBTASKS * KERNELS, .n_counters = 5};
     struct tl_error error = {0};
 
-    for (unsigned i = 0; i < PARTS * KERNELS; i++) {
+    for (unsigned i = 0; i < SUBTASKS * KERNELS; i++) {
         unsigned kernel = i % KERNELS;
 
         rows[i] = (struct tl_pmu_row){.task_id = i, .func_id = (int32_t)kernel, .core_id = i % 8, .event_type = 2};
@@ -176,10 +176,10 @@ static void rows_of_several_runs(void **state)
     f = fopen(fixture_path("several/pmu.csv"), "w");
     assert_true(f != NULL && fputs(rows, f) >= 0 && fclose(f) == 0);
     expect(0, "pmu several");
-    assert_non_null(strstr(output, ", 3 parts of 1 kernel"));
+    assert_non_null(strstr(output, ", 3 subtasks of 1 kernel"));
     assert_non_null(strstr(output, "rows of several runs, run_epoch 4 to 7: the figures are of all"));
     expect(0, "pmu several --run-epoch 7");
-    assert_non_null(strstr(output, ", 1 part of 1 kernel"));
+    assert_non_null(strstr(output, ", 1 subtask of 1 kernel"));
     assert_null(strstr(output, "several runs"));
     refuses("pmu several --run-epoch 5", "several/pmu.csv has no row of run_epoch 5; it has 4 to 7");
 }

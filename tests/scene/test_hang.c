@@ -182,7 +182,7 @@ static void expect_hung_recording(const char *dir, int level)
     assert_int_equal(meta.streams[0].collected, meta.streams[0].attempted);
 }
 
-/* Two parts with an end, and the one that runs without. */
+/* Two subtasks with an end, and the one that runs without. */
 static void expect_hung_swimlane(const char *dir)
 {
     struct tl_swimlane lane;

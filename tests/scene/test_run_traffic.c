@@ -31,8 +31,8 @@ static void expect_kernel(const char *name, int read, int written)
     char text[300];
 
     (void)snprintf(text, sizeof(text),
-                   "\"name\": \"%s\", \"tasks\": %d, \"parts\": %d, \"read_bytes\": %d, \"written_bytes\": %d, "
-                   "\"counted_parts\": %d, \"counted_read_bytes\": %d, \"counted_written_bytes\": %d}",
+                   "\"name\": \"%s\", \"tasks\": %d, \"subtasks\": %d, \"read_bytes\": %d, \"written_bytes\": %d, "
+                   "\"counted_subtasks\": %d, \"counted_read_bytes\": %d, \"counted_written_bytes\": %d}",
                    name, TILES, TILES, TILES * read * TILE, TILES * written * TILE, TILES, TILES * read * TILE,
                    TILES * written * TILE);
     expect_text(text);
@@ -41,7 +41,7 @@ static void expect_kernel(const char *name, int read, int written)
 static void expect_bgemm(void)
 {
     expect_text(
-        "\"tasks\": 24,\n  \"parts\": 24,\n  \"accesses\": 64,\n  \"invalid_arguments\": 0,\n  \"slices\": 32,");
+        "\"tasks\": 24,\n  \"subtasks\": 24,\n  \"accesses\": 64,\n  \"invalid_arguments\": 0,\n  \"slices\": 32,");
     expect_text("\"read_bytes\": 49152,\n  \"written_bytes\": 24576,\n");
     expect_kernel("gemm", 2, 1);
     expect_kernel("gemm_acc", 3, 1);

@@ -88,12 +88,12 @@ static const char *path_in(const struct scene *s, const char *name)
     return fixture_path(below);
 }
 
-static uint64_t parts_of(int64_t tasks)
+static uint64_t subtasks_of(int64_t tasks)
 {
     uint64_t n = 0;
 
     for (int64_t i = 0; i < tasks; i++)
-        n += streams_parts(i);
+        n += streams_subtasks(i);
     return n;
 }
 
@@ -105,7 +105,7 @@ static void check_swimlane(const struct scene *s, int level)
     if (tl__swimlane_read(path_in(s, TL_SWIMLANE_NAME), &swimlane, &err) != 0)
         fail_msg("%s", err.msg);
     assert_int_equal(swimlane.level, level);
-    assert_int_equal(swimlane.n_cores, parts_of(s->tasks));
+    assert_int_equal(swimlane.n_cores, subtasks_of(s->tasks));
     assert_int_equal(swimlane.n_orchs, level == 4 ? s->tasks : 0);
     said = swim_rules(&swimlane, IN_FLIGHT);
     if (said[0] != '\0')
@@ -116,21 +116,21 @@ static void check_traffic(const struct scene *s, int level)
 {
     struct tl_traffic traffic;
     struct tl_error err = {0};
-    uint64_t parts = 0, with_kernel = 0;
+    uint64_t subtasks = 0, with_kernel = 0;
 
     (void)level;
     if (tl__traffic_file_read(path_in(s, TL_TRAFFIC_NAME), &traffic, &err) != 0)
         fail_msg("%s", err.msg);
     for (int64_t i = 0; i < s->tasks; i++)
-        with_kernel += streams_parts(i) != 0;
+        with_kernel += streams_subtasks(i) != 0;
     assert_int_equal(traffic.tasks.count, with_kernel);
     for (size_t i = 0; i < traffic.tasks.count; i++) {
-        parts += traffic.tasks.items[i].parts;
+        subtasks += traffic.tasks.items[i].subtasks;
         assert_true(traffic.tasks.items[i].start != 0);
         if (i > 0)
             assert_true(traffic.tasks.items[i].start >= traffic.tasks.items[i - 1].start);
     }
-    assert_int_equal(parts, parts_of(s->tasks));
+    assert_int_equal(subtasks, subtasks_of(s->tasks));
     tl__traffic_fini(&traffic);
 }
 
@@ -144,12 +144,12 @@ static void check_deps(const struct scene *s, int level)
     assert_int_equal(deps.n_tasks, s->tasks);
     for (int64_t i = 0; i < s->tasks; i++) {
         const struct tl_deps_task *t = &deps.tasks[i];
-        uint32_t parts = 0;
+        uint32_t subtasks = 0;
 
         assert_int_equal(t->block_num, streams_kind(i) == STREAMS_SPMD ? STREAMS_BLOCKS : 1);
         for (unsigned core = 0; core < 3; core++)
-            parts += t->kernel_ids[core] >= 0 ? t->block_num : 0;
-        assert_int_equal(parts, streams_parts(i));
+            subtasks += t->kernel_ids[core] >= 0 ? t->block_num : 0;
+        assert_int_equal(subtasks, streams_subtasks(i));
     }
     for (uint64_t i = 0; i < deps.n_edges; i++)
         assert_true(deps.edge_pred[i] < deps.edge_succ[i] && deps.edge_succ[i] < deps.n_tasks);
@@ -178,13 +178,13 @@ static void check_pmu(const struct scene *s, int level)
         tl__pmu_meta_read(fixture_path(s->dir), &meta, &err) != 0)
         fail_msg("%s", err.msg);
     assert_int_equal(pmu.event_type, level);
-    assert_int_equal(pmu.n_rows, parts_of(s->tasks));
+    assert_int_equal(pmu.n_rows, subtasks_of(s->tasks));
     assert_int_equal(meta.records, pmu.n_rows);
     assert_int_equal(meta.n_columns, pmu.n_counters + 1);
     tl__pmu_meta_fini(&meta);
 }
 
-static int compare_parts(const void *a, const void *b)
+static int compare_subtasks(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
 
@@ -194,8 +194,8 @@ static int compare_parts(const void *a, const void *b)
     return 0;
 }
 
-/* What a core ran and what it counted are the same parts: task, core, cycles. */
-static void check_parts(void)
+/* What a core ran and what it counted are the same subtasks: task, core, cycles. */
+static void check_subtasks(void)
 {
     uint64_t(*ran)[3] = calloc(swimlane.n_cores, sizeof(*ran)), (*counted)[3] = calloc(pmu.n_rows, sizeof(*counted));
 
@@ -210,14 +210,14 @@ static void check_parts(void)
         counted[i][1] = pmu.rows[i].core_id;
         counted[i][2] = pmu.rows[i].total_cycles;
     }
-    qsort(ran, swimlane.n_cores, sizeof(*ran), compare_parts);
-    qsort(counted, pmu.n_rows, sizeof(*counted), compare_parts);
+    qsort(ran, swimlane.n_cores, sizeof(*ran), compare_subtasks);
+    qsort(counted, pmu.n_rows, sizeof(*counted), compare_subtasks);
     assert_memory_equal(ran, counted, pmu.n_rows * sizeof(*ran));
     free(ran);
     free(counted);
 }
 
-/* Each part's task is in the graph, and each task has its parts; submits come as the graph has them. */
+/* Each subtask's task is in the graph, and each task has its subtasks; submits come as the graph has them. */
 static void check_joins(const struct scene *s)
 {
     uint32_t *rows = calloc((size_t)s->tasks, sizeof(*rows));
@@ -230,7 +230,7 @@ static void check_joins(const struct scene *s)
         rows[at]++;
     }
     for (int64_t i = 0; i < s->tasks; i++)
-        assert_int_equal(rows[i], streams_parts(i));
+        assert_int_equal(rows[i], streams_subtasks(i));
     for (uint64_t i = 0; i < swimlane.n_orchs; i++)
         assert_true(swimlane.orchs[i].task_id == deps.tasks[i].task_id);
     free(rows);
@@ -257,8 +257,8 @@ static void check_meta(const struct scene *s)
         assert_string_equal(stream->losses[0].cause, "");
         assert_int_equal(stream->payloads_lost, 0);
         assert_true(s->tasks < ENOUGH || stream->record_ns > 0); /* what a record cost was measured */
-        if (strcmp(stream->name, "swim_parts") == 0 || strcmp(stream->name, "pmu") == 0)
-            assert_int_equal(stream->attempted, parts_of(s->tasks));
+        if (strcmp(stream->name, "swim_subtasks") == 0 || strcmp(stream->name, "pmu") == 0)
+            assert_int_equal(stream->attempted, subtasks_of(s->tasks));
         if (strcmp(stream->name, "swim_submits") == 0)
             assert_int_equal(stream->attempted, s->tasks);
     }
@@ -282,7 +282,7 @@ static void many_tasks(const char *platform, const char *runtime, const char *mo
         if (features[i].check != NULL)
             features[i].check(&s, levels[i]);
     check_joins(&s);
-    check_parts();
+    check_subtasks();
     tl__swimlane_fini(&swimlane);
     tl__deps_fini(&deps);
     tl__pmu_fini(&pmu);

@@ -166,8 +166,8 @@ static void make_dir(const char *name)
 /* --- what came out -------------------------------------------------------------------------------------------------
  */
 
-/* The parts' rows that are as they were recorded. */
-static uint64_t good_parts(void)
+/* The subtasks' rows that are as they were recorded. */
+static uint64_t good_subtasks(void)
 {
     struct tl_swimlane lanes;
     struct tl_error err = {0};
@@ -179,11 +179,11 @@ static uint64_t good_parts(void)
     for (uint64_t k = 0; k < lanes.n_cores; k++) {
         const struct tl_swim_core *c = &lanes.cores[k];
         const uint32_t role = c->core_id % STREAM_CLUSTERS, odd = c->core_id / STREAM_CLUSTERS;
-        struct tl_wire_part w;
+        struct tl_wire_subtask w;
 
         if (role >= STREAM_SCHEDULERS || odd > 1 || c->reg_task_id == 0 || c->reg_task_id > STREAM_RECORDS / 2)
             continue;
-        part_of(&w, role, (STREAM_RECORDS / 2 - c->reg_task_id) * 2 + odd);
+        subtask_of(&w, role, (STREAM_RECORDS / 2 - c->reg_task_id) * 2 + odd);
         /* A time that was hit may look as if a counter of 32 bits had begun again; the reader says so (`wrapped`). */
         good += c->task_id == w.task_id && c->start_cycles - w.start == c->end_cycles - w.end &&
                 (c->start_cycles == w.start || (lanes.wrapped && c->start_cycles - w.start == UINT64_C(1) << 32));
@@ -252,7 +252,7 @@ static void check_values(const struct tl_run_config *c, unsigned hits)
     const uint64_t all = (uint64_t)STREAM_SCHEDULERS * STREAM_RECORDS;
 
     if (c->levels[TL_COLLECT_SWIMLANE] != 0)
-        corrupt_must(good_parts() + hits >= all, "parts that were not hit are not as they were recorded");
+        corrupt_must(good_subtasks() + hits >= all, "subtasks that were not hit are not as they were recorded");
     if (c->levels[TL_COLLECT_DUMP] != 0)
         corrupt_must(good_entries() + hits >= all, "entries that were not hit are not as they were recorded");
     if (c->levels[TL_COLLECT_PMU] != 0)

@@ -176,7 +176,7 @@ static void swimlane(struct canon *c, const char *dir, uint64_t tasks)
 
         moment(c, core->start_cycles, runs_on ? core->start_cycles : core->end_cycles);
         if (sure(core->task_id, tasks))
-            canon_line(c, "swim part %016" PRIx64 " on type %u", core->task_id, s.core_types[core->core_id]);
+            canon_line(c, "swim subtask %016" PRIx64 " on type %u", core->task_id, s.core_types[core->core_id]);
     }
     for (uint64_t i = 0; i < s.n_aicpus; i++)
         if (s.aicpus[i].finish_cycles != 0)

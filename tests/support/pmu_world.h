@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A graph of parts of every shape, each of which reports counts that no other part reports; and the check that each
- * row of pmu.csv has the values of its own part. Include it behind cmocka.
+ * A graph of subtasks of every shape, each of which reports counts that no other subtask reports; and the check that each
+ * row of pmu.csv has the values of its own subtask. Include it behind cmocka.
  */
 #ifndef TL_TESTS_PMU_WORLD_H
 #define TL_TESTS_PMU_WORLD_H
@@ -28,8 +28,8 @@ struct pmu_task {
 static struct pmu_task pmu_tasks[PMU_MAX_TASKS];
 static uint32_t pmu_n_tasks; /* set by the test, before the run */
 
-/* What a part reports of a class: nobody else's value, and apart from it by more than a model divides by, so that two
- * parts never have one row. */
+/* What a subtask reports of a class: nobody else's value, and apart from it by more than a model divides by, so that two
+ * subtasks never have one row. */
 static uint64_t pmu_count(uint32_t task, uint32_t block, uint32_t lane, uint32_t what)
 {
     return UINT64_C(100000000) * (what + 1) + UINT64_C(1024) * (64 * task + 4 * block + lane);
@@ -88,7 +88,7 @@ static void pmu_orchestrate(struct tl_orch *o, const struct tl_program_args *in)
 
 static const struct tl_program pmu_program = CAPTURE_PROGRAM("pmu", pmu_kernels, pmu_orchestrate);
 
-static uint32_t pmu_parts(void)
+static uint32_t pmu_subtasks(void)
 {
     uint32_t n = 0;
 
@@ -98,7 +98,7 @@ static uint32_t pmu_parts(void)
     return n;
 }
 
-/* The columns' values of one part by the model; what only a machine could count is 0 here. */
+/* The columns' values of one subtask by the model; what only a machine could count is 0 here. */
 static void pmu_want(const struct tl_pmu_set *set, const struct pmu_task *t, unsigned kind, uint32_t block,
                      uint64_t *want)
 {
@@ -110,7 +110,7 @@ static void pmu_want(const struct tl_pmu_set *set, const struct pmu_task *t, uns
         want[c] = set->columns[c].per != 0 ? tl__pmu_model(&set->columns[c], kind == 0 ? TL_AIC : TL_AIV, counts) : 0;
 }
 
-/* Takes the row of this part out of those that are left: there is exactly one like it. A single AIV task may have run
+/* Takes the row of this subtask out of those that are left: there is exactly one like it. A single AIV task may have run
  * on either vector core of a cluster, whose lane it reports. */
 static void pmu_take(const struct tl_pmu *pmu, const struct tl_pmu_set *set, bool *taken, const struct pmu_task *t,
                      unsigned kind, uint32_t block)
@@ -140,13 +140,13 @@ static void pmu_take(const struct tl_pmu *pmu, const struct tl_pmu_set *set, boo
     fail_msg("task %u block %u kernel %d: no row with its values", t->number, block, t->func[kind]);
 }
 
-/* Every part has one row, of its own counts, and there are no others. */
+/* Every subtask has one row, of its own counts, and there are no others. */
 static void pmu_check_rows(const struct tl_pmu *pmu, const struct tl_pmu_set *set)
 {
     bool *taken = calloc(pmu->n_rows + 1, sizeof(*taken));
 
     assert_non_null(taken);
-    assert_int_equal(pmu->n_rows, pmu_parts());
+    assert_int_equal(pmu->n_rows, pmu_subtasks());
     assert_int_equal(pmu->n_counters, set->n_columns);
     for (uint32_t c = 0; c < set->n_columns; c++)
         assert_string_equal(pmu->names[c], set->columns[c].name);

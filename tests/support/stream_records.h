@@ -33,18 +33,18 @@ static inline void dump_of(void *record, uint32_t role, uint32_t i)
     w->payload = i;
 }
 
-/* Parts of two cores in turn, each core's from last to first: the export sorts them. */
-static inline void part_of(void *record, uint32_t role, uint32_t i)
+/* Subtasks of two cores in turn, each core's from last to first: the export sorts them. */
+static inline void subtask_of(void *record, uint32_t role, uint32_t i)
 {
     const uint32_t n = STREAM_RECORDS / 2 - i / 2; /* the core's n-th */
 
-    *(struct tl_wire_part *)record = (struct tl_wire_part){.task_id = 1000 * role + i,
-                                                           .start = 10000 * n + 10,
-                                                           .end = 10000 * n + 20,
-                                                           .dispatch = 10000 * n + 1,
-                                                           .finish = 10000 * n + 30,
-                                                           .core_id = role + STREAM_CLUSTERS * (i % 2),
-                                                           .reg_task_id = n};
+    *(struct tl_wire_subtask *)record = (struct tl_wire_subtask){.task_id = 1000 * role + i,
+                                                                 .start = 10000 * n + 10,
+                                                                 .end = 10000 * n + 20,
+                                                                 .dispatch = 10000 * n + 1,
+                                                                 .finish = 10000 * n + 30,
+                                                                 .core_id = role + STREAM_CLUSTERS * (i % 2),
+                                                                 .reg_task_id = n};
 }
 
 /* An inner phase is noted before the outer one that holds it. */
@@ -133,7 +133,7 @@ static const struct stream_row {
     void (*fill)(void *record, uint32_t role, uint32_t i);
 } stream_rows[] = {
     {TL_STREAM_DUMP, "args_dump", false, dump_of},
-    {TL_STREAM_PARTS, "swim_parts", false, part_of},
+    {TL_STREAM_SUBTASKS, "swim_subtasks", false, subtask_of},
     {TL_STREAM_PHASES, "swim_phases", false, phase_of},
     {TL_STREAM_SUBMITS, "swim_submits", true, submit_of},
     {TL_STREAM_DEPS, "dep_gen", true, deps_of},

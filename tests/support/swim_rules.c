@@ -28,15 +28,15 @@ static const char *core_rules(const struct tl_swimlane *s)
         if (c->core_id >= s->num_cores || (before == NULL && i > 0 && c->core_id < c[-1].core_id))
             return wrong("aicore row %llu: core %u is out of order", (unsigned long long)i, c->core_id);
         if (c->reg_task_id != (before != NULL ? before->reg_task_id + 1 : 1))
-            return wrong("core %u: part %u comes after part %u", c->core_id, c->reg_task_id,
+            return wrong("core %u: subtask %u comes after subtask %u", c->core_id, c->reg_task_id,
                          before != NULL ? before->reg_task_id : 0);
         if (c->start_cycles == 0 || c->end_cycles < c->start_cycles)
-            return wrong("core %u, part %u: its end is before its start", c->core_id, c->reg_task_id);
+            return wrong("core %u, subtask %u: its end is before its start", c->core_id, c->reg_task_id);
         if (c->receive_cycles >= c->start_cycles)
-            return wrong("core %u, part %u: taken %llu cycles before its start", c->core_id, c->reg_task_id,
+            return wrong("core %u, subtask %u: taken %llu cycles before its start", c->core_id, c->reg_task_id,
                          (unsigned long long)c->receive_cycles);
         if (before != NULL && c->start_cycles - c->receive_cycles < before->end_cycles)
-            return wrong("core %u: part %u is taken within the one before", c->core_id, c->reg_task_id);
+            return wrong("core %u: subtask %u is taken within the one before", c->core_id, c->reg_task_id);
     }
     return "";
 }
@@ -52,15 +52,16 @@ static const char *aicpu_rules(const struct tl_swimlane *s, unsigned in_flight)
         const struct tl_swim_core *c = &s->cores[i];
 
         if (a->core_id != c->core_id || a->reg_task_id != c->reg_task_id)
-            return wrong("core %u, part %u has no AICPU row", c->core_id, c->reg_task_id);
+            return wrong("core %u, subtask %u has no AICPU row", c->core_id, c->reg_task_id);
         if (a->dispatch_cycles == 0 || a->dispatch_cycles > c->start_cycles - c->receive_cycles ||
             c->end_cycles > a->finish_cycles)
-            return wrong("core %u, part %u: dispatch %llu start %llu end %llu finish %llu", c->core_id, c->reg_task_id,
-                         (unsigned long long)a->dispatch_cycles, (unsigned long long)c->start_cycles,
+            return wrong("core %u, subtask %u: dispatch %llu start %llu end %llu finish %llu", c->core_id,
+                         c->reg_task_id, (unsigned long long)a->dispatch_cycles, (unsigned long long)c->start_cycles,
                          (unsigned long long)c->end_cycles, (unsigned long long)a->finish_cycles);
         if (i >= in_flight && a[-(long)in_flight].core_id == a->core_id &&
             a[-(long)in_flight].finish_cycles > a->dispatch_cycles)
-            return wrong("core %u has more than %u parts in flight at part %u", c->core_id, in_flight, c->reg_task_id);
+            return wrong("core %u has more than %u subtasks in flight at subtask %u", c->core_id, in_flight,
+                         c->reg_task_id);
     }
     return "";
 }
@@ -126,7 +127,7 @@ static const char *clock_rules(const struct tl_swimlane *s)
     return "";
 }
 
-/* At level 3 the part's core names the thread whose lane the record came on. */
+/* At level 3 the subtask's core names the thread whose lane the record came on. */
 static const char *thread_rules(const struct tl_swimlane *s)
 {
     if (s->level < 3)
@@ -159,7 +160,7 @@ static const char *sum_rules(const struct tl_swimlane *s)
     uint64_t dispatch = swim_phase_sum(s, TL_PHASE_DISPATCH, NULL);
 
     if (s->level >= 3 && (complete != s->n_cores || dispatch != s->n_cores))
-        return wrong("%llu parts, %llu given out and %llu taken back in phases", (unsigned long long)s->n_cores,
+        return wrong("%llu subtasks, %llu given out and %llu taken back in phases", (unsigned long long)s->n_cores,
                      (unsigned long long)dispatch, (unsigned long long)complete);
     return "";
 }

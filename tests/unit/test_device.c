@@ -32,7 +32,7 @@ static void blocks(const struct tl_kernel_args *k)
     TL_DATA(k, 0, uint64_t)[k->block_idx] += 1 + k->block_num;
 }
 
-/* The three parts of a mix write their own element. */
+/* The three subtasks of a mix write their own element. */
 static void cube(const struct tl_kernel_args *k)
 {
     TL_DATA(k, 0, uint64_t)[3 * k->block_idx] = 100;
@@ -209,7 +209,7 @@ static void orchestrate_mix(struct tl_orch *o, const struct tl_program_args *in)
     tl_submit_mix(o, (struct tl_mix){FUNC_CUBE, FUNC_HALF, FUNC_HALF}, &args);
 }
 
-static void a_mix_runs_each_part_on_its_core(void **state)
+static void a_mix_runs_each_subtask_on_its_core(void **state)
 {
     struct tl_program program = program_of(orchestrate_mix);
     struct bare_device b;
@@ -446,7 +446,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs_give_serial_values),       cmocka_unit_test(tight_rings_give_serial_values),
         cmocka_unit_test(an_image_gives_serial_values),           cmocka_unit_test(each_block_runs_once),
-        cmocka_unit_test(a_mix_runs_each_part_on_its_core),       cmocka_unit_test(a_small_heap_is_recycled),
+        cmocka_unit_test(a_mix_runs_each_subtask_on_its_core),    cmocka_unit_test(a_small_heap_is_recycled),
         cmocka_unit_test(a_wrong_graph_ends_the_run_with_a_line), cmocka_unit_test(a_kernel_that_spins_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,8 +92,8 @@ static void begin(const char *arch, int event, const struct tl_counter_ops *coun
     tl__probes_begin(&device);
 }
 
-/* One part: 100 device cycles, in which the machine's numbers grow by `grow` and the kernel reports `bytes` of MTE2. */
-static void part(uint64_t id, const uint64_t grow[GROW], uint64_t bytes)
+/* One subtask: 100 device cycles, in which the machine's numbers grow by `grow` and the kernel reports `bytes` of MTE2. */
+static void subtask(uint64_t id, const uint64_t grow[GROW], uint64_t bytes)
 {
     struct tl_token token = {.slot = &slot, .start = 1000, .end = 1100};
     struct tl_kernel_args args = {0};
@@ -106,14 +106,14 @@ static void part(uint64_t id, const uint64_t grow[GROW], uint64_t bytes)
     if (bytes != 0)
         tl_count(&args, TL_COUNT_MTE2_BYTES, bytes);
     tl__probes_after(&device, &token);
-    while ((r = tl__pmu_probe.part(&sched, &core, &token)) == TL_EAGAIN)
+    while ((r = tl__pmu_probe.subtask(&sched, &core, &token)) == TL_EAGAIN)
         (void)usleep(100); /* until the host has served the lane */
     assert_int_equal(r, 0);
 }
 
-static void end(uint64_t parts)
+static void end(uint64_t subtasks)
 {
-    uint64_t expected[TL_STREAM_COUNT] = {[TL_STREAM_PMU] = parts};
+    uint64_t expected[TL_STREAM_COUNT] = {[TL_STREAM_PMU] = subtasks};
     struct tl_run_result result = {0};
     struct tl_error err = {0};
     char path[100];
@@ -125,11 +125,11 @@ static void end(uint64_t parts)
     assert_int_equal(tl__engine_quiesce(world.engine, epoch, TL_FOREVER), 0);
     if (tl__engine_export(world.engine, epoch, expected, &result, &err) != 0)
         fail_msg("%s", err.msg);
-    assert_int_equal(result.records_collected, parts);
+    assert_int_equal(result.records_collected, subtasks);
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_PMU_NAME);
     if (tl__pmu_read(path, &pmu, &err) != 0 || tl__pmu_meta_read(dir, &meta, &err) != 0)
         fail_msg("%s", err.msg);
-    assert_int_equal(pmu.n_rows, parts);
+    assert_int_equal(pmu.n_rows, subtasks);
 }
 
 static void forget(void)
@@ -173,7 +173,7 @@ static void what_the_machine_counts(void **state)
     assert_string_equal(machine.names[0], "CYCLES");
     assert_string_equal(machine.names[1], "L1-ICACHE-LOAD-MISSES");
     assert_string_equal(machine.names[2], "L1-ICACHE-LOADS");
-    part(7, grow, 2600);
+    subtask(7, grow, 2600);
     end(1);
     assert_int_equal(pmu.rows[0].task_id, 7);
     assert_int_equal(pmu.rows[0].func_id, 5);
@@ -201,7 +201,7 @@ static void how_numbers_become_columns(void **state)
     machine.gives = 30;
     begin("a5", 8, &ops);
     assert_int_equal(machine.n_names, 5);
-    part(1, l2, 0); /* stores, their misses, loads, their misses: more misses than loads */
+    subtask(1, l2, 0); /* stores, their misses, loads, their misses: more misses than loads */
     end(1);
     assert_int_equal(cell(0, "write_cache_hit"), 70);
     assert_int_equal(cell(0, "write_cache_miss_allocate"), 30);
@@ -212,7 +212,7 @@ static void how_numbers_become_columns(void **state)
     forget();
     machine.gives = 6;
     begin("a5", 4, &ops);
-    part(1, memory, 10);
+    subtask(1, memory, 10);
     end(1);
     assert_int_equal(cell(0, "main_mem_read_bytes"), 3 * 64);
     assert_int_equal(cell(0, "main_mem_write_bytes"), 5 * 64);
@@ -221,7 +221,7 @@ static void how_numbers_become_columns(void **state)
     forget();
     machine.gives = 2;
     begin("a2a3", 6, &ops);
-    part(1, stalls, 0);
+    subtask(1, stalls, 0);
     end(1);
     assert_int_equal(cell(0, "vec_resc_cflt_cycles"), 25); /* a quarter of 100 */
     assert_non_null(strstr(column("vec_resc_cflt_cycles")->text, "converted"));
@@ -229,7 +229,7 @@ static void how_numbers_become_columns(void **state)
     forget();
 }
 
-/* Of what is asked for the machine has a part: the rest is unavailable, for a reason. */
+/* Of what is asked for the machine has a subtask: the rest is unavailable, for a reason. */
 static void a_machine_that_gives_less(void **state)
 {
     const uint64_t grow[GROW] = {10, 8, 3};
@@ -237,7 +237,7 @@ static void a_machine_that_gives_less(void **state)
     (void)state;
     machine.gives = 2;
     begin("a2a3", 8, &ops); /* stores, not their misses */
-    part(1, grow, 0);
+    subtask(1, grow, 0);
     end(1);
     assert_string_equal(meta.mode, "modelled");
     assert_int_equal(cell(0, "write_cache_hit"), 0);
@@ -245,7 +245,7 @@ static void a_machine_that_gives_less(void **state)
     forget();
     machine.gives = 4;
     begin("a2a3", 8, &ops); /* the misses alone: one column */
-    part(1, grow, 0);
+    subtask(1, grow, 0);
     end(1);
     assert_string_equal(meta.mode, "measured");
     assert_int_equal(cell(0, "write_cache_miss_allocate"), 3);
@@ -261,11 +261,11 @@ static void a_thread_that_cannot_count(void **state)
     (void)state;
     machine.gives = 6;
     begin("a2a3", 2, &ops);
-    part(1, grow, 1300);
+    subtask(1, grow, 1300);
     machine.broken = true;
-    part(2, grow, 1300);
+    subtask(2, grow, 1300);
     machine.broken = false;
-    part(3, grow, 1300);
+    subtask(3, grow, 1300);
     end(3);
     assert_int_equal(cell(0, "icache_miss"), 8);
     assert_int_equal(cell(1, "icache_miss"), 0);
@@ -289,7 +289,7 @@ static void why_there_is_none(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         machine.state = cases[i].state;
         begin("a5", 2, &ops);
-        part(1, NULL, 0);
+        subtask(1, NULL, 0);
         end(1);
         assert_non_null(strstr(meta.machine, cases[i].words));
         assert_int_equal(strncmp(meta.machine, "not used: ", 10), 0);
@@ -300,19 +300,19 @@ static void why_there_is_none(void **state)
         forget();
     }
     begin("a2a3", 5, &ops); /* nothing of it is a machine's */
-    part(1, NULL, 0);
+    subtask(1, NULL, 0);
     end(1);
     assert_int_equal(machine.n_names, 0);
     assert_non_null(strstr(meta.machine, "no counter of this event type"));
     forget();
     begin("a2a3", 2, NULL);
-    part(1, NULL, 1);
+    subtask(1, NULL, 1);
     end(1);
     assert_non_null(strstr(meta.machine, "no such hardware counters"));
     forget();
 }
 
-static void a_run_without_parts(void **state)
+static void a_run_without_subtasks(void **state)
 {
     (void)state;
     begin("a2a3", 2, NULL);
@@ -322,7 +322,7 @@ static void a_run_without_parts(void **state)
     forget();
 }
 
-/* A kernel that reports in one part only is no silent one; ids are sorted. */
+/* A kernel that reports in one subtask only is no silent one; ids are sorted. */
 static void silent_kernels(void **state)
 {
     static const struct tl_kernel others[] = {TL_KERNEL(9, "a", TL_AIV, NULL, TL_IN),
@@ -331,12 +331,12 @@ static void silent_kernels(void **state)
     (void)state;
     begin("a2a3", 2, NULL);
     slot.widest = &others[0];
-    part(1, NULL, 0);
+    subtask(1, NULL, 0);
     slot.widest = &kernel;
-    part(2, NULL, 0);
-    part(3, NULL, 64);
+    subtask(2, NULL, 0);
+    subtask(3, NULL, 64);
     slot.widest = &others[1];
-    part(4, NULL, 0);
+    subtask(4, NULL, 0);
     end(4);
     assert_int_equal(meta.n_silent, 2);
     assert_int_equal(meta.silent[0], 2);
@@ -366,7 +366,7 @@ int main(void)
         cmocka_unit_test(a_machine_that_gives_less),
         cmocka_unit_test(a_thread_that_cannot_count),
         cmocka_unit_test(why_there_is_none),
-        cmocka_unit_test(a_run_without_parts),
+        cmocka_unit_test(a_run_without_subtasks),
         cmocka_unit_test(silent_kernels),
     };
 

@@ -77,7 +77,7 @@ static void lanes_are_found_by_stream_and_role(void **state)
     c = small_config(fresh_dir(), 0);
     c.levels[TL_COLLECT_SWIMLANE] = 2;
     dfx = stream_begin(&w, &c);
-    assert_true(tl__lane_find(&w.chip.mem, dfx, TL_STREAM_PARTS, STREAM_SCHEDULERS - 1) >= 0);
+    assert_true(tl__lane_find(&w.chip.mem, dfx, TL_STREAM_SUBTASKS, STREAM_SCHEDULERS - 1) >= 0);
     assert_int_equal(tl__lane_find(&w.chip.mem, dfx, TL_STREAM_PHASES, 0), TL_ECORRUPT);
     assert_int_equal(tl__lane_find(&w.chip.mem, dfx, TL_STREAM_DUMP, 0), TL_ECORRUPT);
     tl__engine_abandon(w.engine, 1);
@@ -114,7 +114,7 @@ static void check_cores(const struct tl_swimlane *s)
     }
     assert_int_equal(s->n_cores, STREAM_RECORDS * STREAM_SCHEDULERS);
     assert_int_equal(s->n_aicpus, s->n_cores);
-    for (uint64_t i = 0; i < s->n_cores; i++) { /* cores 0 1 2 6 7 8, each from its first part to its last */
+    for (uint64_t i = 0; i < s->n_cores; i++) { /* cores 0 1 2 6 7 8, each from its first subtask to its last */
         const uint32_t core = (uint32_t)(i / (STREAM_RECORDS / 2)), n = 1 + (uint32_t)(i % (STREAM_RECORDS / 2));
         const uint32_t role = core % STREAM_SCHEDULERS, half = core / STREAM_SCHEDULERS;
         const struct tl_swim_core *c = &s->cores[i];
@@ -262,12 +262,12 @@ static void values_come_out_as_they_went_in(void **state)
 
 static void bad_core(void *record)
 {
-    ((struct tl_wire_part *)record)->core_id = 4096;
+    ((struct tl_wire_subtask *)record)->core_id = 4096;
 }
 
-static void part_backward(void *record)
+static void subtask_backward(void *record)
 {
-    ((struct tl_wire_part *)record)->end = ((struct tl_wire_part *)record)->start - 1;
+    ((struct tl_wire_subtask *)record)->end = ((struct tl_wire_subtask *)record)->start - 1;
 }
 
 static void bad_phase(void *record)
@@ -316,7 +316,7 @@ static void impossible_records_are_named(void **state)
         void (*spoil)(void *record);
         const char *says;
     } cases[] = {
-        {TL_STREAM_PARTS, bad_core, "record.core_id"},      {TL_STREAM_PARTS, part_backward, "record.end"},
+        {TL_STREAM_SUBTASKS, bad_core, "record.core_id"},   {TL_STREAM_SUBTASKS, subtask_backward, "record.end"},
         {TL_STREAM_PHASES, bad_phase, "record.kind"},       {TL_STREAM_PHASES, phase_backward, "record.end"},
         {TL_STREAM_SUBMITS, submit_backward, "record.end"}, {TL_STREAM_DEPS, deps_kind, "record.kind"},
         {TL_STREAM_PMU, pmu_core, "record.core_id"},        {TL_STREAM_SCOPE, scope_phase, "record.phase"},

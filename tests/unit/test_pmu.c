@@ -299,7 +299,7 @@ static void figures_of_kernels(void **state)
     assert_int_equal(view.n_kernels, 2);
     assert_int_equal(view.n_columns, 3);
     assert_string_equal(view.kernels[0].name, "zero"); /* most cycles first */
-    assert_int_equal(view.kernels[0].parts, 2);
+    assert_int_equal(view.kernels[0].subtasks, 2);
     assert_int_equal(view.kernels[0].core_type, TL_PMU_MIXED_CORES);
     assert_int_equal(view.kernels[1].core_type, 1);
     f = &view.figures[view.kernels[0].first];

@@ -43,7 +43,7 @@ static void streams_by_launch(void **state)
     for (uint32_t level = 1; level <= 4; level++) {
         l = (struct tl_launch){.levels = {[TL_COLLECT_SWIMLANE] = (int32_t)level}};
         assert_int_equal(tl__streams_on(l.levels, TL_WRITER_SCHEDULER),
-                         1u << TL_STREAM_PARTS | (level >= 3 ? 1u << TL_STREAM_PHASES : 0u));
+                         1u << TL_STREAM_SUBTASKS | (level >= 3 ? 1u << TL_STREAM_PHASES : 0u));
         assert_int_equal(tl__streams_on(l.levels, TL_WRITER_ORCHESTRATOR), level == 4 ? 1u << TL_STREAM_SUBMITS : 0u);
     }
     l = launch_of(0);
@@ -139,7 +139,7 @@ static void held_up(void *arg)
     l = launch_of(stream_begin(&w, config));
     tl__controlled_freeze("host", TL_FOREVER);
     tl__controlled_check(begin(&w, &l, tl__streams_on(l.levels, TL_WRITER_SCHEDULER), 0, &r) == 0);
-    fill(&r.producer[TL_STREAM_PARTS]);
+    fill(&r.producer[TL_STREAM_SUBTASKS]);
     tl__controlled_sleep(SECOND);
     fill(&r.producer[TL_STREAM_PHASES]);
     tl__controlled_check(tl__recorder_waits(&r));
@@ -155,7 +155,7 @@ static void held_up(void *arg)
         rounds++;
     }
     tl__controlled_check(rounds <= 3 && tl__now_ns() >= until);
-    tl__controlled_check(r.producer[TL_STREAM_PARTS].given_up); /* seen to on the way */
+    tl__controlled_check(r.producer[TL_STREAM_SUBTASKS].given_up); /* seen to on the way */
     tl__controlled_kill("host");
 }
 

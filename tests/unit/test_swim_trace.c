@@ -98,7 +98,7 @@ static void arrows_of_each_kind(void **state)
     (void)state;
     world_everything(&w);
     draw(true, false);
-    /* plain -> three parts of the mix; each of them -> the SPMD task's first block; that -> the dummy, in the Worker
+    /* plain -> three subtasks of the mix; each of them -> the SPMD task's first block; that -> the dummy, in the Worker
      * View only. The two edges of plain and mix are one pair. */
     assert_int_equal(drawn.arrows[TL_ARROW_WORKER], 3 + 3 + 1);
     assert_int_equal(drawn.arrows[TL_ARROW_SCHED], 3 + 3);
@@ -109,7 +109,7 @@ static void arrows_of_each_kind(void **state)
     for (unsigned i = 0; i < TL_ARROW_COUNT; i++)
         assert_int_equal(drawn.backward[i], 0);
     assert_int_equal(count("\"name\": \"dependency\""), 2 * 13);
-    /* From the last nanosecond of plain to the start of the mix's AIC part. */
+    /* From the last nanosecond of plain to the start of the mix's AIC subtask. */
     has("{\"name\": \"dependency\", \"ph\": \"s\", \"pid\": 4, \"tid\": 10010, \"ts\": 0.299, \"cat\": \"flow\", "
         "\"id\": 0, "
         "\"input_task_count\": 1, \"output_task_count\": 1}");
@@ -123,7 +123,7 @@ static void arrows_of_each_kind(void **state)
     has("{\"name\": \"dependency\", \"ph\": \"f\", \"pid\": 4, \"tid\": 19000, \"ts\": 1.355, \"cat\": \"flow\", "
         "\"id\": 6, "
         "\"bp\": \"e\", \"input_task_count\": 1, \"output_task_count\": 4}");
-    /* The complete phase that saw the mix's last part -> the dispatch of the SPMD task. */
+    /* The complete phase that saw the mix's last subtask -> the dispatch of the SPMD task. */
     has("{\"name\": \"complete\u2192ready\", \"ph\": \"s\", \"pid\": 2, \"tid\": 30000, \"ts\": 0.989,");
     has("{\"name\": \"complete\u2192ready\", \"ph\": \"f\", \"pid\": 2, \"tid\": 30000, \"ts\": 1.06,");
     has("{\"name\": \"submit\u2192dispatch\", \"ph\": \"s\", \"pid\": 1, \"tid\": 4000, \"ts\": 0.039,");
@@ -358,7 +358,7 @@ static void overhead_by_hand(void **state)
     state_at(130, 0, 1, 0, 0);
     state_at(300, 1, 1, 1, 1); /* B has ended: C is ready for both types */
     state_at(340, 1, 2, 1, 1);
-    state_at(350, 0, 2, 0, 0); /* the first part is out: the task is dispatched */
+    state_at(350, 0, 2, 0, 0); /* the first subtask is out: the task is dispatched */
     state_at(352, 0, 1, 0, 0);
     state_at(500, 1, 2, 0, 0);
     assert_int_equal(changes[n_changes - 1].cycles, 510); /* the last finish */

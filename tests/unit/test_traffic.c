@@ -6,7 +6,7 @@
 
 #define HEAD "{\"version\": 1, \"fatal\": false, \"dropped\": 3, \"tasks\": 1}\n"
 #define TASK                                                                                                           \
-    "{\"task_id\": 4294967297, \"func_id\": 2, \"start\": 77, \"parts\": 4, \"counted_parts\": 3, "                    \
+    "{\"task_id\": 4294967297, \"func_id\": 2, \"start\": 77, \"subtasks\": 4, \"counted_subtasks\": 3, "              \
     "\"counted_read_bytes\": 640, \"counted_written_bytes\": 64, \"args\": [{\"buffer\": \"0x00000000000000a0\", "     \
     "\"owner\": null, \"view\": \"0x0000000000000001\", \"bytes\": 16, \"access\": \"both\"}]}\n"
 
@@ -30,7 +30,7 @@ static void the_example_of_the_format(void **state)
     assert_int_equal(traffic.tasks.count, 1);
     task = &traffic.tasks.items[0];
     assert_true(task->task_id == UINT64_C(4294967297) && task->func_id == 2 && task->start == 77);
-    assert_true(task->parts == 4 && task->counted == 3);
+    assert_true(task->subtasks == 4 && task->counted == 3);
     assert_true(task->counted_read == 640 && task->counted_written == 64 && task->n_args == 1);
     assert_true(traffic.args.items[0].buffer == 0xa0 && traffic.args.items[0].owner == TL_TRAFFIC_NO_OWNER);
     assert_int_equal(tl__traffic_read_bytes(&traffic.args.items[0]), 16);
@@ -83,7 +83,7 @@ static void bad_input_is_named(void **state)
     assert_non_null(strstr(error.msg, "empty"));
     refused_with("\"version\": 1", "\"version\": 2", TL_EVERSION, "line 1");
     refused_with("\"tasks\": 1", "\"tasks\": 2", TL_EPARSE, "the file is cut");
-    refused_with("\"parts\": 4", "\"parts\": \"x\"", TL_EPARSE, "line 2: field 'parts'");
+    refused_with("\"subtasks\": 4", "\"subtasks\": \"x\"", TL_EPARSE, "line 2: field 'subtasks'");
     refused_with("\"both\"", "\"none\"", TL_EPARSE, "\"read\", \"write\" or \"both\", found \"none\"");
     refused_with("\"bytes\": 16", "\"bytes\": -1", TL_EPARSE, "args[0]: field 'bytes'");
     refused_with("\"args\": [", "\"args\": [[],", TL_EPARSE, "args[0]");

@@ -17,7 +17,7 @@ static void advice_fits_the_lane(void **state)
     } rows[] = {
         {TL_STREAM_DUMP, "arena", "record less with --dump-args 1, or 3, and marks", "--dfx-set avg-bytes="},
         {TL_STREAM_DUMP, "disk", "--dump-oversize truncate", "--out"},
-        {TL_STREAM_PARTS, "collector", "a lower level of --enable-chip-swimlane", "--dfx-set buffers="},
+        {TL_STREAM_SUBTASKS, "collector", "a lower level of --enable-chip-swimlane", "--dfx-set buffers="},
         {TL_STREAM_SUBMITS, "disk", "a lower level of --enable-chip-swimlane", "--out"},
         {TL_STREAM_PMU, "collector", "leave out --enable-pmu", "--dfx-threads"},
         {TL_STREAM_DEPS, "collector", "leave out --enable-dep-gen", "--dfx-set buffers="},
@@ -39,7 +39,7 @@ static void advice_fits_the_lane(void **state)
         }
     }
     config.levels[TL_COLLECT_SWIMLANE] = 1;
-    tl__watch_advice(TL_STREAM_PARTS, &config, "collector", text, sizeof(text));
+    tl__watch_advice(TL_STREAM_SUBTASKS, &config, "collector", text, sizeof(text));
     assert_non_null(strstr(text, "leave out --enable-chip-swimlane"));
     config.levels[TL_COLLECT_DUMP] = 1;
     tl__watch_advice(TL_STREAM_DUMP, &config, "arena", text, sizeof(text));

@@ -51,9 +51,10 @@ static int parse(struct pmu *p, int argc, char **argv)
         .synopsis = "[DIR] [OPTION]...",
         .about = "Shows by kernel what cores counted in a run with --enable-pmu.\n"
                  "DIR is the run's directory or its pmu.csv; without it, the newest in outputs/.",
-        .after = "min, median, p95 and max are over the parts of a kernel (one run of it on one core), total is their\n"
-                 "sum, share of all kernels' total, busy of the kernel's own cycles. A dash stands for what nobody\n"
-                 "measured, though the file has a 0 there; pmu_meta.json beside it says why.",
+        .after =
+            "min, median, p95 and max are over the subtasks of a kernel (one run of it on one core), total is their\n"
+            "sum, share of all kernels' total, busy of the kernel's own cycles. A dash stands for what nobody\n"
+            "measured, though the file has a 0 there; pmu_meta.json beside it says why.",
         .table = table,
         .count = COUNT_OF(table),
         .max_words = 1,

@@ -45,7 +45,7 @@ static void json_kernel(struct tl_json *json, const struct tl_pmu_view *view, co
     tl__json_member_i64(json, "func_id", k->func_id);
     tl__json_member_string(json, "name", k->name);
     tl__json_member_string(json, "core", k->core_type == TL_AIC ? "aic" : k->core_type == TL_AIV ? "aiv" : "both");
-    tl__json_member_u64(json, "parts", k->parts);
+    tl__json_member_u64(json, "subtasks", k->subtasks);
     tl__json_member_object(json, "columns", TL_JSON_LINE);
     for (unsigned c = 0; c < view->n_columns; c++)
         if (column < 0 || (unsigned)column == c)
@@ -69,7 +69,7 @@ void tl__pmu_json(struct tl_json *json, const struct tl_pmu_view *view, int colu
         tl__json_u64(json, meta->clock_freq_hz);
     else
         tl__json_null(json);
-    tl__json_member_u64(json, "parts", view->pmu->n_rows);
+    tl__json_member_u64(json, "subtasks", view->pmu->n_rows);
     tl__json_member_u64(json, "first_run_epoch", view->pmu->first_epoch);
     tl__json_member_u64(json, "last_run_epoch", view->pmu->last_epoch);
     tl__json_member_u64(json, "dropped", meta != NULL ? meta->dropped : 0);

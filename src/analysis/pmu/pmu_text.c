@@ -68,8 +68,8 @@ static void put_short_name(struct tl_rendering *page, const char *name)
 /* ---- one column ---- */
 
 static const struct tl_column column_columns[] = {
-    {"kernel", false, false}, {"core", false, false}, {"parts", true, false}, {"min", true, false},
-    {"median", true, false},  {"p95", true, false},   {"max", true, false},   {"total", true, false},
+    {"kernel", false, false}, {"core", false, false}, {"subtasks", true, false}, {"min", true, false},
+    {"median", true, false},  {"p95", true, false},   {"max", true, false},      {"total", true, false},
     {"share", true, false},   {"busy", true, true},
 };
 enum { COLUMN_COLUMNS = COUNT_OF(column_columns) };
@@ -84,7 +84,7 @@ static void put_column_row(void *ctx, uint64_t number, struct tl_row *row)
     const uint64_t ranks[] = {f->min, f->median, f->p95, f->max};
 
     put_kernel(row, k);
-    tl__put_u64(&row->text, k->parts);
+    tl__put_u64(&row->text, k->subtasks);
     tl__cell_end(row);
     for (size_t i = 0; i < COUNT_OF(ranks); i++) {
         if (f->lacking)
@@ -172,10 +172,10 @@ static int put_short(struct tl_rendering *out, const struct tl_pmu_view *view)
     }
     for (unsigned c = 0; c < n && names.error == 0; c++)
         columns[c + 2] = (struct tl_column){names.data + start[c], true, false};
-    tl__put_str(out, !cycles    ? "\nmedian of a part"
+    tl__put_str(out, !cycles    ? "\nmedian of a subtask"
                      : modelled ? "\nbusy, as modelled for a chip, of the kernel's cycles here"
                                 : "\nbusy, of the kernel's cycles");
-    tl__put_str(out, cycles && counts ? "; others: median of a part\n" : "\n");
+    tl__put_str(out, cycles && counts ? "; others: median of a subtask\n" : "\n");
     code = names.error != 0 ? names.error : tl__table_put(out, columns, n + 2, view->n_kernels, put_short_row, &rows);
     tl__rendering_fini(&names);
     if (view->n_columns - 1 > n)
@@ -194,7 +194,7 @@ static void put_heading(struct tl_rendering *out, const struct tl_pmu_view *view
         tl__put_format(out, " %s", tl__pmu_event_name(pmu->event_type));
     if (view->meta != NULL)
         tl__put_format(out, " on %s", view->meta->arch);
-    tl__put_format(out, ", %" PRIu64 " part%s of %" PRIu32 " kernel%s", pmu->n_rows, pmu->n_rows == 1 ? "" : "s",
+    tl__put_format(out, ", %" PRIu64 " subtask%s of %" PRIu32 " kernel%s", pmu->n_rows, pmu->n_rows == 1 ? "" : "s",
                    view->n_kernels, view->n_kernels == 1 ? "" : "s");
     if (view->meta != NULL && view->meta->clock_freq_hz != 0)
         tl__put_format(out, "; a cycle is %.3g ns", 1e9 / (double)view->meta->clock_freq_hz);
@@ -210,7 +210,7 @@ static void put_heading(struct tl_rendering *out, const struct tl_pmu_view *view
         tl__put_format(out, "left out: %" PRIu32 " column%s without numbers (%s)\n", pmu->n_text,
                        pmu->n_text == 1 ? "" : "s", pmu->first_text);
     if (view->meta != NULL && view->meta->dropped > 0)
-        tl__put_format(out, "dropped: %" PRIu64 " parts were counted on the device and are not here\n",
+        tl__put_format(out, "dropped: %" PRIu64 " subtasks were counted on the device and are not here\n",
                        view->meta->dropped);
 }
 

@@ -64,7 +64,7 @@ static void take_kernel(struct tl_pmu_view *view, const struct place *places, ui
 {
     struct tl_pmu_kernel *k = &view->kernels[view->n_kernels];
 
-    *k = (struct tl_pmu_kernel){.func_id = places[0].func_id, .parts = n};
+    *k = (struct tl_pmu_kernel){.func_id = places[0].func_id, .subtasks = n};
     k->first = (uint64_t)view->n_kernels++ * view->n_columns;
     k->core_type = view->pmu->rows[places[0].row].core_type;
     for (uint64_t i = 0; i < n; i++)

@@ -11,7 +11,7 @@
 #define TL_PMU_NOT_STATED UINT8_MAX /* a column's source where no pmu_meta.json says it */
 #define TL_PMU_MIXED_CORES UINT8_MAX
 
-/* Over the parts of one kernel: nearest ranks. */
+/* Over the subtasks of one kernel: nearest ranks. */
 struct tl_pmu_figure {
     uint64_t min, median, p95, max;
     double sum;
@@ -19,10 +19,10 @@ struct tl_pmu_figure {
 };
 
 struct tl_pmu_kernel {
-    const char *name; /* NULL: not named */
-    uint64_t parts;   /* rows */
-    uint64_t first;   /* of its figures */
-    double cycles;    /* pmu_total_cycles of all its rows */
+    const char *name;  /* NULL: not named */
+    uint64_t subtasks; /* rows */
+    uint64_t first;    /* of its figures */
+    double cycles;     /* pmu_total_cycles of all its rows */
     int32_t func_id;
     uint8_t core_type; /* enum tl_core, or TL_PMU_MIXED_CORES */
 };

@@ -25,7 +25,7 @@
 #define TL_SWIM_BACKWARD 8u /* the file's end, or finish, was before its start: both stand at the start here */
 #define TL_SWIM_RUNNING 16u /* the core row has no end: it still ran when the recording ended, where `end` stands */
 
-/* One visit of a task to a core: a block of an SPMD task, a part of a mix, or all of a plain task. */
+/* One visit of a task to a core: a block of an SPMD task, a subtask of a mix, or all of a plain task. */
 struct tl_swim_slice {
     uint64_t task_id;          /* 0 without TL_SWIM_RAN: an AICPU row alone does not say */
     uint64_t receive;          /* the core took the token; = start where the file has no receive column */

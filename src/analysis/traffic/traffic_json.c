@@ -12,10 +12,10 @@ static void put_kernels(struct tl_json *j, const struct tl_traffic_view *v)
         tl__json_member_i64(j, "func_id", k->func_id);
         tl__json_member_string(j, "name", tl__name_of(v->names, k->func_id));
         tl__json_member_u64(j, "tasks", k->tasks);
-        tl__json_member_u64(j, "parts", k->parts);
+        tl__json_member_u64(j, "subtasks", k->subtasks);
         tl__json_member_u64(j, "read_bytes", k->read);
         tl__json_member_u64(j, "written_bytes", k->written);
-        tl__json_member_u64(j, "counted_parts", k->counted_parts);
+        tl__json_member_u64(j, "counted_subtasks", k->counted_subtasks);
         tl__json_member_u64(j, "counted_read_bytes", k->counted_read);
         tl__json_member_u64(j, "counted_written_bytes", k->counted_written);
         tl__json_object_end(j);
@@ -87,13 +87,13 @@ void tl__traffic_json(struct tl_json *j, const struct tl_traffic_view *v)
     tl__json_member_bool(j, "fatal", v->traffic->fatal);
     tl__json_member_u64(j, "dropped", v->traffic->dropped);
     tl__json_member_u64(j, "tasks", v->traffic->tasks.count);
-    tl__json_member_u64(j, "parts", v->parts);
+    tl__json_member_u64(j, "subtasks", v->subtasks);
     tl__json_member_u64(j, "accesses", v->accesses);
     tl__json_member_u64(j, "invalid_arguments", v->invalid);
     tl__json_member_u64(j, "slices", v->n_slices);
     tl__json_member_u64(j, "read_bytes", v->read);
     tl__json_member_u64(j, "written_bytes", v->written);
-    tl__json_member_u64(j, "counted_parts", v->counted_parts);
+    tl__json_member_u64(j, "counted_subtasks", v->counted_subtasks);
     tl__json_member_u64(j, "counted_read_bytes", v->counted_read);
     tl__json_member_u64(j, "counted_written_bytes", v->counted_written);
     put_cache(j, v);

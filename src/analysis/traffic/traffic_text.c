@@ -21,24 +21,24 @@ static void put_kernel_row(void *ctx, uint64_t number, struct tl_row *row)
     tl__put_kernel(&row->text, v->names, k->func_id);
     tl__cell_end(row);
     put_cell(row, k->tasks);
-    put_cell(row, k->parts);
+    put_cell(row, k->subtasks);
     put_cell(row, k->read);
     put_cell(row, k->written);
-    if (k->counted_parts != 0)
+    if (k->counted_subtasks != 0)
         tl__put_u64(&row->text, k->counted_read);
     tl__cell_end(row);
-    if (k->counted_parts != 0)
+    if (k->counted_subtasks != 0)
         tl__put_u64(&row->text, k->counted_written);
     tl__cell_end(row);
-    if (k->counted_parts < k->parts)
-        tl__put_format(&row->text, "%" PRIu64 " of %" PRIu64 " parts counted", k->counted_parts, k->parts);
+    if (k->counted_subtasks < k->subtasks)
+        tl__put_format(&row->text, "%" PRIu64 " of %" PRIu64 " subtasks counted", k->counted_subtasks, k->subtasks);
     tl__cell_end(row);
 }
 
 static int put_kernels(struct tl_rendering *out, const struct tl_traffic_view *v)
 {
     static const struct tl_column columns[] = {
-        {"kernel", false, false}, {"tasks", true, false},       {"parts", true, false},          {"read", true, false},
+        {"kernel", false, false}, {"tasks", true, false},       {"subtasks", true, false},       {"read", true, false},
         {"written", true, false}, {"counted read", true, true}, {"counted written", true, true}, {"notes", false, true},
     };
 
@@ -120,12 +120,12 @@ static void put_definitions(struct tl_rendering *out, const struct tl_traffic_vi
     if (v->invalid != 0)
         tl__put_format(out, "          %" PRIu64 " argument%s without a valid view, counted nowhere\n", v->invalid,
                        tl__plural(v->invalid));
-    if (v->counted_parts < v->parts)
-        tl__put_format(out,
-                       "          what kernels moved in %" PRIu64 " of %" PRIu64 " parts, where they counted nothing\n",
-                       v->parts - v->counted_parts, v->parts);
+    if (v->counted_subtasks < v->subtasks)
+        tl__put_format(
+            out, "          what kernels moved in %" PRIu64 " of %" PRIu64 " subtasks, where they counted nothing\n",
+            v->subtasks - v->counted_subtasks, v->subtasks);
     if (v->traffic->dropped != 0)
-        tl__put_format(out, "          %" PRIu64 " part%s whose record was dropped\n", v->traffic->dropped,
+        tl__put_format(out, "          %" PRIu64 " subtask%s whose record was dropped\n", v->traffic->dropped,
                        tl__plural(v->traffic->dropped));
     if (v->traffic->fatal)
         tl__put_str(out, "          what ran after the run's end: it ended abnormally\n");
@@ -140,7 +140,7 @@ int tl__traffic_text(struct tl_rendering *out, const struct tl_traffic_view *v)
                    v->traffic->tasks.count, tl__plural(v->traffic->tasks.count), v->accesses, v->n_slices,
                    v->n_buffers);
     tl__put_format(out, "by views  %" PRIu64 " bytes read, %" PRIu64 " written\n", v->read, v->written);
-    if (v->counted_parts != 0)
+    if (v->counted_subtasks != 0)
         tl__put_format(out, "counted   %" PRIu64 " bytes read, %" PRIu64 " written\n", v->counted_read,
                        v->counted_written);
     code = put_kernels(out, v);

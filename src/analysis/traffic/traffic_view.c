@@ -39,8 +39,8 @@ static struct tl_traffic_kernel kernel_of_task(const struct tl_traffic *t, const
 {
     struct tl_traffic_kernel k = {.func_id = task->func_id,
                                   .tasks = 1,
-                                  .parts = task->parts,
-                                  .counted_parts = task->counted,
+                                  .subtasks = task->subtasks,
+                                  .counted_subtasks = task->counted,
                                   .counted_read = task->counted_read,
                                   .counted_written = task->counted_written};
 
@@ -54,8 +54,8 @@ static struct tl_traffic_kernel kernel_of_task(const struct tl_traffic *t, const
 static void add_kernel(struct tl_traffic_kernel *to, const struct tl_traffic_kernel *k)
 {
     to->tasks += k->tasks;
-    to->parts += k->parts;
-    to->counted_parts += k->counted_parts;
+    to->subtasks += k->subtasks;
+    to->counted_subtasks += k->counted_subtasks;
     to->read += k->read;
     to->written += k->written;
     to->counted_read += k->counted_read;
@@ -87,8 +87,8 @@ static int make_kernels(struct tl_traffic_view *v)
     v->written = all.written;
     v->counted_read = all.counted_read;
     v->counted_written = all.counted_written;
-    v->parts = all.parts;
-    v->counted_parts = all.counted_parts;
+    v->subtasks = all.subtasks;
+    v->counted_subtasks = all.counted_subtasks;
     return 0;
 }
 

@@ -22,7 +22,7 @@
 
 struct tl_traffic_kernel {
     int32_t func_id;
-    uint64_t tasks, parts, counted_parts;
+    uint64_t tasks, subtasks, counted_subtasks;
     uint64_t read, written;                 /* by views and directions */
     uint64_t counted_read, counted_written; /* by the kernels */
 };
@@ -52,7 +52,7 @@ struct tl_traffic_view {
     enum tl_task_layout layout;
     uint64_t buffers_shown; /* lines of the list of buffers */
     /* Made. */
-    uint64_t read, written, counted_read, counted_written, parts, counted_parts;
+    uint64_t read, written, counted_read, counted_written, subtasks, counted_subtasks;
     uint64_t accesses, invalid; /* invalid: arguments whose view was not valid; they count nowhere else */
     uint64_t n_slices;
     struct tl_traffic_kernel *kernels; /* most bytes first */
