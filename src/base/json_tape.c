@@ -27,6 +27,7 @@ struct reader {
     uint32_t depth;                   /* open containers of the document */
     uint32_t item_depth;              /* how many are open around a part; NO_PART: no part here */
     bool ended;                       /* the top value is complete */
+    bool refused;                     /* the short cut could not take the item that it was last shown */
     char tail[2];                     /* the last bytes that went to yajl */
     uint64_t line, line_start, fed;   /* newlines and bytes before the bytes that yajl has now; where the line began */
     uint32_t open[TL_TAPE_DEPTH_MAX]; /* tokens of the open containers of the part, by depth */
@@ -397,9 +398,23 @@ static size_t take_items(struct reader *r, const char *bytes, size_t count)
     r->tape.index += items;
     r->line += items;
     r->fed += n;
+    r->refused = n == 0;
     if (n > 0)
         r->line_start = r->fed;
     return n;
+}
+
+/* How much yajl gets next, of `count`. Where the short cut may be of use, a piece ends with a line, to see whether an item
+ * follows: with the next line, or, once the short cut has refused an item, with the last line of a full piece, since the
+ * items of a file of another layout are refused one and all. */
+static size_t next_piece(const struct reader *r, const char *from, size_t count)
+{
+    size_t n = count < FEED_BYTES ? count : FEED_BYTES;
+    const char *newline = NULL;
+
+    if (r->spec->take_items != NULL)
+        newline = r->refused ? memrchr(from, '\n', n) : memchr(from, '\n', n);
+    return newline != NULL ? (size_t)(newline + 1 - from) : n;
 }
 
 int tl__tape_feed(struct tl_tape *tape, const void *bytes, size_t count, struct tl_error *reterr)
@@ -408,18 +423,16 @@ int tl__tape_feed(struct tl_tape *tape, const void *bytes, size_t count, struct 
     const char *from = bytes;
 
     while (r->error.code == 0 && count > 0) {
-        size_t n = count < FEED_BYTES ? count : FEED_BYTES;
+        size_t n;
 
         if (r->spec->take_items != NULL) {
-            size_t taken = take_items(r, from, count);
-            const char *newline;
-
-            from += taken;
-            count -= taken;
-            n = count < n ? count : n;
-            newline = memchr(from, '\n', n); /* a line at a time, to see where the next item begins */
-            n = newline != NULL ? (size_t)(newline + 1 - from) : n;
+            n = take_items(r, from, count);
+            from += n;
+            count -= n;
+            if (count == 0)
+                break;
         }
+        n = next_piece(r, from, count);
         feed(r, from, n);
         from += n;
         count -= n;
