@@ -179,7 +179,7 @@ static const char *on_a_terminal(const char *words, int *ret_code)
 static void a_line_that_shows_how_far_it_is(void **state)
 {
     double drained_before = 0;
-    unsigned lines = 0, with_rate = 0;
+    unsigned lines = 0, with_rate = 0, apart = 0;
     const char *text, *at;
     int code;
 
@@ -197,13 +197,16 @@ static void a_line_that_shows_how_far_it_is(void **state)
             continue;
         lines++;
         assert_true(retired <= submitted && submitted <= 16);
-        assert_true(drained >= drained_before && captured <= 32.1 && rate <= 9.5);
-        assert_true(captured - drained - queued < 0.2 && captured - drained - queued > -0.2);
+        assert_true(drained >= drained_before && captured <= 32.1);
         drained_before = drained;
         with_rate += rate > 4.0;
+        /* A figure and the clock, or two figures, are read one after the other: on a busy machine there may be time between
+         * them, in a line here and there. */
+        apart += rate > 9.5 || captured - drained - queued > 0.2 || captured - drained - queued < -0.2;
     }
     assert_in_range(lines, 8, 60); /* five a second, for four seconds */
     assert_true(with_rate > 4);
+    assert_true(apart <= lines / 4);
     assert_true(drained_before > 24.0);
     at = strstr(text, "tasklens run: warning: ");
     assert_non_null(at);
