@@ -228,7 +228,7 @@ static int swimlane_export(const struct tl_export *x, struct tl_export_figures *
 static const char *const swimlane_files[] = {TL_SWIMLANE_NAME, TL_SWIMLANE_TRACE_NAME, TL_SWIMLANE_REPORT_NAME, NULL};
 
 const struct tl_collector_spec tl__subtasks_collector = {
-    .name = "swim_subtasks",
+    .name = "swim_parts", /* as journals have it since version 1; subtasks */
     .stream = TL_STREAM_SUBTASKS,
     .record_bytes = sizeof(struct tl_wire_subtask),
     .version = 2,

@@ -139,7 +139,7 @@ static void expect_meta(const struct one *r)
         uint64_t records; /* UINT64_MAX: as many as there were turns */
     } streams[] = {
         {"args_dump", c->levels[TL_COLLECT_DUMP] == 2, 2 * TASKS},
-        {"swim_subtasks", c->levels[TL_COLLECT_SWIMLANE] > 0, TASKS},
+        {"swim_parts", c->levels[TL_COLLECT_SWIMLANE] > 0, TASKS},
         {"swim_phases", c->levels[TL_COLLECT_SWIMLANE] >= 3, UINT64_MAX},
         {"swim_submits", c->levels[TL_COLLECT_SWIMLANE] == 4, TASKS},
         {"dep_gen", c->levels[TL_COLLECT_DEPS], UINT64_MAX},

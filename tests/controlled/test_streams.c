@@ -469,7 +469,7 @@ static void check_meta(const struct scene *s)
         assert_int_equal(stream->attempted, seen);
         if (!s->lossy)
             assert_int_equal(stream->collected, stream->attempted);
-        if (strcmp(stream->name, "swim_subtasks") == 0)
+        if (strcmp(stream->name, "swim_parts") == 0)
             assert_int_equal(stream->attempted, truth->n_subtasks);
         if (strcmp(stream->name, "swim_submits") == 0)
             assert_int_equal(stream->attempted, truth->n_tasks);

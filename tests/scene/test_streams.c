@@ -257,7 +257,7 @@ static void check_meta(const struct scene *s)
         assert_string_equal(stream->losses[0].cause, "");
         assert_int_equal(stream->payloads_lost, 0);
         assert_true(s->tasks < ENOUGH || stream->record_ns > 0); /* what a record cost was measured */
-        if (strcmp(stream->name, "swim_subtasks") == 0 || strcmp(stream->name, "pmu") == 0)
+        if (strcmp(stream->name, "swim_parts") == 0 || strcmp(stream->name, "pmu") == 0)
             assert_int_equal(stream->attempted, subtasks_of(s->tasks));
         if (strcmp(stream->name, "swim_submits") == 0)
             assert_int_equal(stream->attempted, s->tasks);

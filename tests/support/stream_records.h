@@ -133,7 +133,7 @@ static const struct stream_row {
     void (*fill)(void *record, uint32_t role, uint32_t i);
 } stream_rows[] = {
     {TL_STREAM_DUMP, "args_dump", false, dump_of},
-    {TL_STREAM_SUBTASKS, "swim_subtasks", false, subtask_of},
+    {TL_STREAM_SUBTASKS, "swim_parts", false, subtask_of},
     {TL_STREAM_PHASES, "swim_phases", false, phase_of},
     {TL_STREAM_SUBMITS, "swim_submits", true, submit_of},
     {TL_STREAM_DEPS, "dep_gen", true, deps_of},
