@@ -15,6 +15,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/pathname.h"
 
 #define CHUNK_BYTES (256u << 10)
 
@@ -81,11 +82,11 @@ static int parse_file(struct tl_dump_reader *reader, struct tl_error *reterr)
 /* No payload file, or a short one, leaves a manifest that can still be listed: it is an error of the access. */
 static void open_bin(struct tl_dump_reader *reader, const char *dir)
 {
-    char path[1024];
+    char path[TL_PATHNAME_BYTES];
     struct stat st;
     void *map;
 
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, reader->summary.bin_file);
+    (void)tl__pathname(path, "%s/%s", dir, reader->summary.bin_file);
     reader->bin_fd = tl__open_to_read(path);
     if (reader->bin_fd < 0 || fstat(reader->bin_fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         reader->bin_errno = reader->bin_fd < 0 ? errno : EINVAL;

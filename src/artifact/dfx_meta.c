@@ -17,6 +17,7 @@
 #include "base/count_of.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "base/pathname.h"
 
 #define FILE_MAX_BYTES (1u << 20) /* ours are a few KiB */
 
@@ -349,12 +350,12 @@ static int check_file(const char *path, struct tl_error *reterr)
 
 int tl__meta_read(const char *dir, struct tl_meta *ret_meta, struct tl_error *reterr)
 {
-    char path[1024];
+    char path[TL_PATHNAME_BYTES];
     struct tl_meta meta;
     struct tl_tape_spec spec = {.on_value = on_value, .ctx = &meta};
-    int n = snprintf(path, sizeof(path), "%s/%s", dir, TL_META_NAME), code;
+    int code;
 
-    if (n < 0 || (size_t)n >= sizeof(path))
+    if (!tl__pathname(path, "%s/%s", dir, TL_META_NAME))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
     memset(&meta, 0, sizeof(meta));
     code = check_file(path, reterr);

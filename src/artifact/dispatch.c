@@ -7,6 +7,7 @@
 #include "artifact/file_out.h"
 #include "artifact/json_file.h"
 #include "base/error.h"
+#include "base/pathname.h"
 
 /* The fields, in the file's order. X(member, key, kind): a kind is a put_ and a take_ below. */
 #define FIELDS(X)                                                                                                      \
@@ -120,10 +121,10 @@ int tl__dispatch_parse(const void *text, size_t bytes, const char *name, struct 
 int tl__dispatch_read(const char *dir, struct tl_dispatch *ret_dispatch, struct tl_error *reterr)
 {
     const struct tl_tape_spec spec = {.on_value = on_value, .ctx = ret_dispatch};
-    char path[4200];
+    char path[TL_PATHNAME_BYTES];
 
     memset(ret_dispatch, 0, sizeof(*ret_dispatch));
-    if ((size_t)snprintf(path, sizeof(path), "%s/" TL_DISPATCH_NAME, dir) >= sizeof(path))
+    if (!tl__pathname(path, "%s/" TL_DISPATCH_NAME, dir))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
     return tl__json_file_read(path, &spec, reterr);
 }
@@ -167,10 +168,10 @@ static int on_identity(void *ctx, struct tl_tape *t)
 int tl__dispatch_identity_read(const char *dir, struct tl_dispatch_identity *ret_identity, struct tl_error *reterr)
 {
     const struct tl_tape_spec spec = {.on_value = on_identity, .ctx = ret_identity};
-    char path[4200];
+    char path[TL_PATHNAME_BYTES];
 
     memset(ret_identity, 0, sizeof(*ret_identity));
-    if ((size_t)snprintf(path, sizeof(path), "%s/" TL_DISPATCH_IDENTITY_NAME, dir) >= sizeof(path))
+    if (!tl__pathname(path, "%s/" TL_DISPATCH_IDENTITY_NAME, dir))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
     return tl__json_file_read(path, &spec, reterr);
 }

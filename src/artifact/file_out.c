@@ -17,7 +17,6 @@
 /* Write-back is started this often, so that the sync at the end has little left to wait for. */
 #define WINDOW_BYTES ((uint64_t)16 << 20)
 #define TEMP_TRIES 100u
-#define PATH_BYTES sizeof(((struct tl_out *)NULL)->path)
 
 static int write_out(void *ctx, const void *data, size_t bytes)
 {
@@ -38,7 +37,7 @@ static int write_out(void *ctx, const void *data, size_t bytes)
 }
 
 /* The directory that a path names a file in. */
-static void dir_of(const char *path, char dir[PATH_BYTES])
+static void dir_of(const char *path, char dir[TL_PATHNAME_BYTES])
 {
     const char *slash = strrchr(path, '/');
     size_t n = slash == NULL ? 0 : (size_t)(slash - path);
@@ -56,7 +55,7 @@ static void dir_of(const char *path, char dir[PATH_BYTES])
  * where it could not be given a name. */
 static bool open_unnamed(struct tl_out *out)
 {
-    char dir[PATH_BYTES];
+    char dir[TL_PATHNAME_BYTES];
 
     dir_of(out->path, dir);
     if (access("/proc/self/fd", X_OK) != 0)
@@ -66,6 +65,12 @@ static bool open_unnamed(struct tl_out *out)
     return out->unnamed;
 }
 
+/* A name that is too long is "", which no system call takes. */
+static void draw_temp_name(struct tl_out *out)
+{
+    (void)tl__pathname(out->temp, "%s.%08" PRIx32 ".tmp", out->path, arc4random());
+}
+
 /* The name for the moment before the rename. */
 static int give_name(struct tl_out *out)
 {
@@ -73,7 +78,7 @@ static int give_name(struct tl_out *out)
 
     (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", out->fd);
     for (unsigned i = 0; i < TEMP_TRIES; i++) {
-        (void)snprintf(out->temp, sizeof(out->temp), "%s.%08" PRIx32 ".tmp", out->path, arc4random());
+        draw_temp_name(out);
         out->leftover = tl__leftover_add(out->temp);
         if (linkat(AT_FDCWD, self, AT_FDCWD, out->temp, AT_SYMLINK_FOLLOW) == 0)
             return 0;
@@ -91,7 +96,7 @@ static int open_exclusively(struct tl_out *out)
     if (open_unnamed(out))
         return out->fd;
     for (unsigned i = 0; i < TEMP_TRIES; i++) {
-        (void)snprintf(out->temp, sizeof(out->temp), "%s.%08" PRIx32 ".tmp", out->path, arc4random());
+        draw_temp_name(out);
         out->leftover = tl__leftover_add(out->temp); /* before it is there: a signal may come right after */
         out->fd = open(out->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (out->fd >= 0)
@@ -139,9 +144,7 @@ static int open_temp(struct tl_out *out, bool direct, struct tl_error *reterr)
 
 int tl__out_open(struct tl_out *out, const char *path, struct tl_error *reterr)
 {
-    int n = snprintf(out->path, sizeof(out->path), "%s", path);
-
-    if (n < 0 || (size_t)n >= sizeof(out->path))
+    if (!tl__pathname(out->path, "%s", path))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", path);
     return open_temp(out, is_stream(out->path), reterr);
 }
@@ -150,9 +153,8 @@ int tl__out_open_in(struct tl_out *out, const char *dir, const char *name, struc
 {
     size_t used = strlen(dir);
     const char *slash = used > 0 && dir[used - 1] == '/' ? "" : "/";
-    int n = snprintf(out->path, sizeof(out->path), "%s%s%s", dir, slash, name);
 
-    if (n < 0 || (size_t)n >= sizeof(out->path))
+    if (!tl__pathname(out->path, "%s%s%s", dir, slash, name))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
     return open_temp(out, false, reterr);
 }
@@ -182,7 +184,7 @@ void tl__out_abort(struct tl_out *out)
 /* A name is on the disk only after its directory is. Some file systems cannot sync one; the rename stands anyway. */
 static void sync_dir(const char *path)
 {
-    char dir[PATH_BYTES];
+    char dir[TL_PATHNAME_BYTES];
     int fd;
 
     dir_of(path, dir);

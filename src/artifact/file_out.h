@@ -12,6 +12,7 @@
 #include <tasklens/error.h>
 
 #include "base/json.h"
+#include "base/pathname.h"
 
 struct tl_out {
     struct tl_json json;
@@ -19,7 +20,7 @@ struct tl_out {
     bool direct;      /* no temporary file */
     bool unnamed;     /* the temporary file has no name yet */
     int fd, error, leftover;
-    char path[1024], temp[1048];
+    char path[TL_PATHNAME_BYTES], temp[TL_PATHNAME_BYTES];
 };
 
 /* Starts PATH, which a user may name: a device or a FIFO is written to as it stands. TL_EINVAL (path too long),

@@ -10,6 +10,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/pathname.h"
 
 struct tl_journal_writer {
     struct tl_journal_run run;
@@ -18,7 +19,7 @@ struct tl_journal_writer {
     int broken; /* the file could not be cut back to a block's end: nothing may follow */
     uint8_t *scratch;
     size_t scratch_bytes;
-    char path[1024];
+    char path[TL_PATHNAME_BYTES];
 };
 
 static int check_run(const struct tl_journal_run *run)

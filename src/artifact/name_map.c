@@ -11,6 +11,7 @@
 #include "artifact/json_file.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "base/pathname.h"
 #include "base/safe_text.h"
 #include "base/text.h"
 
@@ -153,10 +154,10 @@ static int add_map(const char *dir, const char *name, bool first, struct tl_name
                    struct tl_error *reterr)
 {
     struct tl_name_map next = {0};
-    char path[1024];
-    int n = snprintf(path, sizeof(path), "%s/%s", dir, name), code;
+    char path[TL_PATHNAME_BYTES];
+    int code;
 
-    if (n < 0 || (size_t)n >= sizeof(path))
+    if (!tl__pathname(path, "%s/%s", dir, name))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
     code = read_map(path, NULL, 0, &next, reterr);
     if (code != 0)

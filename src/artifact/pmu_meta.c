@@ -9,6 +9,7 @@
 #include "base/count_of.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "base/pathname.h"
 
 static const char *const source_words[] = {
     [TL_PMU_UNAVAILABLE] = "unavailable", [TL_PMU_MODELLED] = "modelled", [TL_PMU_MEASURED] = "measured"};
@@ -240,10 +241,9 @@ int tl__pmu_meta_parse(const void *text, size_t bytes, const char *name, struct 
 
 int tl__pmu_meta_read(const char *dir, struct tl_pmu_meta *ret_meta, struct tl_error *reterr)
 {
-    char path[1024];
-    int n = snprintf(path, sizeof(path), "%s/%s", dir, TL_PMU_META_NAME);
+    char path[TL_PATHNAME_BYTES];
 
-    if (n < 0 || (size_t)n >= sizeof(path))
+    if (!tl__pathname(path, "%s/%s", dir, TL_PMU_META_NAME))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
     return read_meta(path, NULL, 0, ret_meta, reterr);
 }

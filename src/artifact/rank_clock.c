@@ -7,6 +7,7 @@
 #include "artifact/file_out.h"
 #include "artifact/json_file.h"
 #include "base/error.h"
+#include "base/pathname.h"
 
 #define OFFSET_MAX (INT64_MAX / 4) /* 73 years: what is added to it stays in range */
 
@@ -209,10 +210,10 @@ int tl__rank_clock_parse(const void *text, size_t bytes, const char *name, struc
 int tl__rank_clock_read(const char *dir, struct tl_rank_clock *ret_clock, struct tl_error *reterr)
 {
     const struct tl_tape_spec spec = {.on_value = on_value, .ctx = ret_clock};
-    char path[4200];
+    char path[TL_PATHNAME_BYTES];
 
     memset(ret_clock, 0, sizeof(*ret_clock));
-    if ((size_t)snprintf(path, sizeof(path), "%s/" TL_RANK_CLOCK_NAME, dir) >= sizeof(path))
+    if (!tl__pathname(path, "%s/" TL_RANK_CLOCK_NAME, dir))
         return tl__fail(reterr, TL_EINVAL, "%.200s...: the path is too long", dir);
     return tl__json_file_read(path, &spec, reterr);
 }

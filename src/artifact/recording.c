@@ -9,6 +9,7 @@
 #include "artifact/args_dump.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "base/pathname.h"
 
 struct tl_recording {
     struct tl_dump_reader *reader;
@@ -16,11 +17,10 @@ struct tl_recording {
 
 static bool is_file(const char *dir, const char *name)
 {
-    char path[1024];
+    char path[TL_PATHNAME_BYTES];
     struct stat st;
-    int n = snprintf(path, sizeof(path), "%s/%s", dir, name);
 
-    return n > 0 && (size_t)n < sizeof(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return tl__pathname(path, "%s/%s", dir, name) && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* Directory of the manifest that `path` means. */
@@ -50,7 +50,7 @@ static int find_dir(const char *path, char *dir, size_t size, struct tl_error *r
 TL_API int tl_recording_open(const char *path, struct tl_recording **ret_recording, struct tl_error *reterr)
 {
     struct tl_recording *recording;
-    char dir[1024];
+    char dir[TL_PATHNAME_BYTES];
     int code = find_dir(path, dir, sizeof(dir), reterr);
 
     if (code != 0)

@@ -6,22 +6,22 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/pathname.h"
 
 #define SLOTS 32
-#define PATH_BYTES 1200
 
 enum state { FREE, TAKEN, LISTED };
 
 static struct {
     tl_au32 state; /* LO1: LISTED publishes the path; pairs with LO2 in tl__leftovers_discard */
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
 } slots[SLOTS];
 
 int tl__leftover_add(const char *path)
 {
     size_t bytes = strlen(path) + 1;
 
-    for (int i = 0; i < SLOTS && bytes <= PATH_BYTES; i++) {
+    for (int i = 0; i < SLOTS && bytes <= TL_PATHNAME_BYTES; i++) {
         uint32_t was = FREE;
 
         if (!tl_cas_acq_rel(&slots[i].state, &was, (uint32_t)TAKEN)) /* LO3: from whom had it before */

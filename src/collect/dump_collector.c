@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The args dump as a collector: what its records may hold, which payload they bring, and how they become the manifest.
  */
+#include "base/pathname.h"
 #include "collect/dump_collector.h"
 
 #include <stdio.h>
@@ -264,7 +265,7 @@ static int dump_export(const struct tl_export *x, struct tl_export_figures *figu
     struct tl_dump_summary summary;
     struct joiner j = {0};
     uint64_t capacity = capacity_of(x);
-    char dir[1200];
+    char dir[TL_PATHNAME_BYTES];
     int r;
 
     /* A run without tasks is recorded too: its manifest has no entries. */
@@ -286,7 +287,7 @@ static int dump_export(const struct tl_export *x, struct tl_export_figures *figu
     r = tl__dump_sort(j.records, j.count);
     if (r < 0)
         return tl__fail(reterr, r, "%s: sorting %llu records: %s", x->dir, (unsigned long long)j.count, tl_strerror(r));
-    (void)snprintf(dir, sizeof(dir), "%s/%s", x->dir, TL_DUMP_DIR_NAME);
+    (void)tl__pathname(dir, "%s/%s", x->dir, TL_DUMP_DIR_NAME);
     if (mkdir(dir, 0777) < 0 && errno != EEXIST)
         return tl__fail(reterr, tl__code_of_errno(errno), "%s: cannot be made: %s", dir, strerror(errno));
     memset(&summary, 0, sizeof(summary));

@@ -92,7 +92,8 @@ struct tl_crun {
     struct tl_run_config config;
     uint32_t levels[TL_STREAM_COUNT];
     unsigned n_lanes;
-    char dir[1024], program[128], case_name[64], platform[16], runtime[32], program_hash[24], status[32], error[1000];
+    char dir[TL_OUTPUT_PREFIX_MAX + 1], program[128], case_name[64], platform[16], runtime[32], program_hash[24],
+        status[32], error[1000];
     uint64_t start_unix_ns;
     struct tl_run_facts facts;
     bool reconciled; /* writer: the worker */

@@ -18,6 +18,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/pathname.h"
 #include "collect/engine_impl.h"
 #include "collect/recover.h"
 #include "collect/run_dir.h"
@@ -255,12 +256,12 @@ static int export_all(const char *dir, struct recovered *rec, struct tl_meta *me
                           .format = rec->run->format,
                           .run_failed = true,
                           .scratch = &scratch};
-    char path[1200];
+    char path[TL_PATHNAME_BYTES];
     struct stat st;
     unsigned lane = 0;
     int r = 0;
 
-    (void)snprintf(path, sizeof(path), "%s/%s/%s", dir, TL_DUMP_DIR_NAME, TL_DUMP_BIN_NAME);
+    (void)tl__pathname(path, "%s/%s/%s", dir, TL_DUMP_DIR_NAME, TL_DUMP_BIN_NAME);
     if (stat(path, &st) == 0) {
         x.bin_created = true;
         x.bin_bytes = (uint64_t)st.st_size;
@@ -277,20 +278,20 @@ static int export_all(const char *dir, struct recovered *rec, struct tl_meta *me
 
 static bool has_file(const char *dir, const char *name)
 {
-    char path[1200];
+    char path[TL_PATHNAME_BYTES];
 
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    (void)tl__pathname(path, "%s/%s", dir, name);
     return access(path, F_OK) == 0;
 }
 
 /* Payloads whose records did not reach the journal: nothing names them. */
 static void drop_payloads(const char *dir)
 {
-    char path[1200];
+    char path[TL_PATHNAME_BYTES];
 
-    (void)snprintf(path, sizeof(path), "%s/%s/%s", dir, TL_DUMP_DIR_NAME, TL_DUMP_BIN_NAME);
+    (void)tl__pathname(path, "%s/%s/%s", dir, TL_DUMP_DIR_NAME, TL_DUMP_BIN_NAME);
     (void)unlink(path);
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_DUMP_DIR_NAME);
+    (void)tl__pathname(path, "%s/%s", dir, TL_DUMP_DIR_NAME);
     (void)rmdir(path);
 }
 
@@ -520,7 +521,7 @@ static int recover_in(const char *dir, const char *path, struct tl_recover_resul
 
 int tl__engine_recover(const char *dir, const char *out, struct tl_recover_result *result, struct tl_error *reterr)
 {
-    char path[1200];
+    char path[TL_PATHNAME_BYTES];
     struct stat st;
     int r;
 
@@ -535,9 +536,9 @@ int tl__engine_recover(const char *dir, const char *out, struct tl_recover_resul
             return r < 0 ? r : tell_complete(dir, result, reterr);
         dir = out;
     }
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME);
+    (void)tl__pathname(path, "%s/%s", dir, TL_JOURNAL_NAME);
     if (stat(path, &st) != 0)
-        (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_DAMAGED_NAME);
+        (void)tl__pathname(path, "%s/%s", dir, TL_JOURNAL_DAMAGED_NAME);
     if (stat(path, &st) != 0)
         return tell_complete(dir, result, reterr);
     return recover_in(dir, path, result, reterr);

@@ -11,10 +11,10 @@
 #include "artifact/swimlane.h"
 #include "base/count_of.h"
 #include "base/env.h"
+#include "base/pathname.h"
 #include "collect/engine_impl.h"
 #include "collect/recover.h"
 
-#define PATH_BYTES 1400
 /* Records that a run which was cut short may have without one whole task among them. */
 #define FEW_DEPS_RECORDS 64u
 
@@ -42,9 +42,9 @@ struct check {
 
 static bool there(const struct check *c, const char *name)
 {
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
 
-    (void)snprintf(path, sizeof(path), "%s/%s", c->dir, name);
+    (void)tl__pathname(path, "%s/%s", c->dir, name);
     return access(path, F_OK) == 0;
 }
 
@@ -83,11 +83,11 @@ static void check_dump(const struct check *c)
     struct tl_dump_reader *reader = NULL;
     struct tl_dump_verdict verdict;
     struct tl_error err = {0};
-    char dir[PATH_BYTES];
+    char dir[TL_PATHNAME_BYTES];
 
     if (!expect_file(c, manifest, collected(c) != 0))
         return;
-    (void)snprintf(dir, sizeof(dir), "%s/%s", c->dir, TL_DUMP_DIR_NAME);
+    (void)tl__pathname(dir, "%s/%s", c->dir, TL_DUMP_DIR_NAME);
     if (tl__dump_open(dir, &reader, &err) != 0) {
         note_unreadable(c, &err);
         return;
@@ -106,11 +106,11 @@ static void check_swimlane(const struct check *c)
 {
     struct tl_swimlane s = {0};
     struct tl_error err = {0};
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
 
     if (!expect_file(c, TL_SWIMLANE_NAME, collected(c) != 0))
         return;
-    (void)snprintf(path, sizeof(path), "%s/%s", c->dir, TL_SWIMLANE_NAME);
+    (void)tl__pathname(path, "%s/%s", c->dir, TL_SWIMLANE_NAME);
     if (tl__swimlane_read(path, &s, &err) != 0)
         note_unreadable(c, &err);
     tl__swimlane_fini(&s);
@@ -122,11 +122,11 @@ static void check_deps(const struct check *c)
         c->meta != NULL && (strcmp(c->meta->status, "ok") == 0 || strcmp(c->meta->status, "differs") == 0);
     struct tl_deps deps = {0};
     struct tl_error err = {0};
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
 
     if (!expect_file(c, TL_DEPS_NAME, collected(c) > (ended ? 0 : FEW_DEPS_RECORDS)))
         return;
-    (void)snprintf(path, sizeof(path), "%s/%s", c->dir, TL_DEPS_NAME);
+    (void)tl__pathname(path, "%s/%s", c->dir, TL_DEPS_NAME);
     if (tl__deps_read(path, &deps, &err) != 0)
         note_unreadable(c, &err);
     tl__deps_fini(&deps);
@@ -137,7 +137,7 @@ static void check_pmu(const struct check *c)
     struct tl_pmu_meta meta = {0};
     struct tl_pmu pmu = {0};
     struct tl_error err = {0};
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
 
     if (expect_file(c, TL_PMU_META_NAME, collected(c) != 0)) {
         if (tl__pmu_meta_read(c->dir, &meta, &err) != 0)
@@ -146,7 +146,7 @@ static void check_pmu(const struct check *c)
     }
     if (!expect_file(c, TL_PMU_NAME, collected(c) != 0))
         return;
-    (void)snprintf(path, sizeof(path), "%s/%s", c->dir, TL_PMU_NAME);
+    (void)tl__pathname(path, "%s/%s", c->dir, TL_PMU_NAME);
     if (tl__pmu_read(path, &pmu, &err) != 0)
         note_unreadable(c, &err);
     else
@@ -158,12 +158,12 @@ static void check_pmu(const struct check *c)
 static void check_by_spec(const struct check *c, const struct tl_collector_spec *spec)
 {
     struct tl_error err = {0};
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
     uint64_t records = 0;
 
     if (!expect_file(c, spec->files[0], collected(c) != 0))
         return;
-    (void)snprintf(path, sizeof(path), "%s/%s", c->dir, spec->files[0]);
+    (void)tl__pathname(path, "%s/%s", c->dir, spec->files[0]);
     if (spec->reread(path, &records, &err) != 0)
         note_unreadable(c, &err);
     else

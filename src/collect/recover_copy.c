@@ -18,19 +18,19 @@
 #include "artifact/open.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "base/pathname.h"
 #include "collect/recover.h"
 #include "collect/run_dir.h"
 
-#define PATH_BYTES 1400
 #define COPY_BYTES ((size_t)1 << 20)
 
 /* The directory's journal; false: there is none. */
-static bool journal_of(const char *dir, char path[PATH_BYTES])
+static bool journal_of(const char *dir, char path[TL_PATHNAME_BYTES])
 {
     static const char *const names[] = {TL_JOURNAL_NAME, TL_JOURNAL_DAMAGED_NAME};
 
     for (unsigned i = 0; i < 2; i++) {
-        (void)snprintf(path, PATH_BYTES, "%s/%s", dir, names[i]);
+        (void)tl__pathname(path, "%s/%s", dir, names[i]);
         if (access(path, F_OK) == 0)
             return true;
     }
@@ -73,12 +73,12 @@ static int copy_bytes(int from, const char *what, struct tl_out *out, struct tl_
 /* DIR/NAME as OUT/AS. A file that is not there is none to copy. */
 static int copy_file(const char *dir, const char *name, const char *out, const char *as, struct tl_error *reterr)
 {
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
     struct tl_out file;
     struct stat st;
     int fd, r;
 
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    (void)tl__pathname(path, "%s/%s", dir, name);
     fd = tl__open_to_read(path);
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         r = fd < 0 && errno != ENOENT
@@ -102,9 +102,9 @@ static int copy_file(const char *dir, const char *name, const char *out, const c
 
 static int make_dir(const char *out, const char *name, struct tl_error *reterr)
 {
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
 
-    (void)snprintf(path, sizeof(path), "%s%s%s", out, name[0] != '\0' ? "/" : "", name);
+    (void)tl__pathname(path, "%s%s%s", out, name[0] != '\0' ? "/" : "", name);
     if (mkdir(path, 0777) == 0 || errno == EEXIST)
         return 0;
     return tl__fail(reterr, tl__code_of_errno(errno), "%s: cannot be made: %s", path, strerror(errno));
@@ -114,12 +114,12 @@ static int make_dir(const char *out, const char *name, struct tl_error *reterr)
 static int copy_matching(const char *dir, const char *below, const char *pattern, const char *out,
                          struct tl_error *reterr)
 {
-    char path[PATH_BYTES], name[300];
+    char path[TL_PATHNAME_BYTES], name[300];
     const struct dirent *entry;
     DIR *folder;
     int r = 0;
 
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, below);
+    (void)tl__pathname(path, "%s/%s", dir, below);
     folder = opendir(path);
     if (folder == NULL)
         return 0;
@@ -151,7 +151,7 @@ static int copy_all(const char *dir, const char *journal, const char *out, struc
 /* 1: an earlier recovery of the same run has brought everything; 0: nothing of a recording is there. */
 static int look_at(const char *out, const struct tl_journal_run *run, struct tl_error *reterr)
 {
-    char journal[PATH_BYTES];
+    char journal[TL_PATHNAME_BYTES];
     struct tl_journal_run other;
     struct tl_meta *meta;
     bool same = false, has_meta;
@@ -177,7 +177,7 @@ static int look_at(const char *out, const struct tl_journal_run *run, struct tl_
 
 int tl__recover_copy(const char *dir, const char *out, struct tl_error *reterr)
 {
-    char journal[PATH_BYTES];
+    char journal[TL_PATHNAME_BYTES];
     struct stat source, target;
     struct tl_journal_run run;
     int lock, r;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/pathname.h"
 #include "collect/engine_impl.h"
 
 #include "base/format.h"
@@ -112,10 +113,10 @@ bool tl__room_for(struct tl_crun *run, uint64_t bytes, uint64_t end, char *why, 
 
 static int open_reserve(const char *dir)
 {
-    char path[sizeof(((struct tl_crun *)NULL)->dir) + 32];
+    char path[TL_PATHNAME_BYTES];
     int fd;
 
-    (void)snprintf(path, sizeof(path), "%s/.reserve-XXXXXX", dir);
+    (void)tl__pathname(path, "%s/.reserve-XXXXXX", dir);
     fd = mkostemp(path, O_CLOEXEC);
     if (fd >= 0)
         (void)unlink(path);

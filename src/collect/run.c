@@ -12,6 +12,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/pathname.h"
 #include "collect/engine_impl.h"
 #include "collect/run_dir.h"
 
@@ -220,9 +221,9 @@ int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint6
 /* It would be taken for a killed run's. */
 static void tell_if_kept(const char *dir)
 {
-    char path[1200];
+    char path[TL_PATHNAME_BYTES];
 
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME);
+    (void)tl__pathname(path, "%s/%s", dir, TL_JOURNAL_NAME);
     if (access(path, F_OK) == 0)
         tl_log_warn("%s cannot be removed, although the run is over: `tasklens recover %s` does, once it can", path,
                     dir);

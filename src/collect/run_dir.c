@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/pathname.h"
 #include "collect/run_dir.h"
 
 #include <dirent.h>
@@ -17,7 +18,6 @@
 #include "base/error.h"
 #include "collect/engine_impl.h"
 
-#define PATH_BYTES 1400
 #define PROGRAM_PATTERN "program/*.so"
 
 /* Of a recording. */
@@ -25,9 +25,9 @@ static const char *const folders[] = {TL_DUMP_DIR_NAME, TL_SCOPE_DIR_NAME, "prog
 
 static bool there(const char *dir, const char *name, struct stat *st)
 {
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
 
-    return snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path) && lstat(path, st) == 0;
+    return tl__pathname(path, "%s/%s", dir, name) && lstat(path, st) == 0;
 }
 
 /* Nobody has recorded in it: one look at it, instead of one for each file that might be there. */
@@ -75,11 +75,11 @@ static void remove_where(const char *dir, const char *folder_name, bool (*ours)(
                          const char *what)
 {
     const struct dirent *entry;
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
     struct stat st;
     DIR *folder;
 
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, folder_name);
+    (void)tl__pathname(path, "%s/%s", dir, folder_name);
     if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
         (void)unlink(path);
         return;
@@ -114,9 +114,10 @@ static void remove_matching(const char *dir, const char *pattern)
 /* A collector's own directory is empty once its last file is gone. */
 static void remove_file(const char *dir, const char *name)
 {
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
 
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    if (!tl__pathname(path, "%s/%s", dir, name))
+        return;
     (void)unlink(path);
     if (strchr(name, '/') == NULL)
         return;
@@ -148,11 +149,11 @@ static bool is_temp(const char *name, const char *folder)
     static const char *const others[] = {TL_META_NAME, TL_NAME_MAP_PREFIX "*.json", PROGRAM_PATTERN, TL_JOURNAL_NAME};
     static const char ending[] = ".????????.tmp";
     const size_t n = strlen(name), at = n - (sizeof(ending) - 1);
-    char path[400];
+    char path[TL_PATHNAME_BYTES];
 
     if (n < sizeof(ending) || fnmatch(ending, name + at, 0) != 0)
         return false;
-    (void)snprintf(path, sizeof(path), "%s%s%.*s", folder, folder[0] != '\0' ? "/" : "", (int)at, name);
+    (void)tl__pathname(path, "%s%s%.*s", folder, folder[0] != '\0' ? "/" : "", (int)at, name);
     for (size_t i = 0; i < COUNT_OF(others); i++)
         if (fnmatch(others[i], path, FNM_PERIOD | FNM_PATHNAME) == 0)
             return true;

@@ -9,6 +9,7 @@
 
 #include "artifact/scope_stats.h"
 #include "base/error.h"
+#include "base/pathname.h"
 #include "collect/collector.h"
 #include "wire/scope_record.h"
 
@@ -77,9 +78,9 @@ static int convert(const struct tl_export_stream *own, struct tl_scope_stats *s)
 
 static int write(const struct tl_export *x, const struct tl_scope_stats *s, struct tl_error *reterr)
 {
-    char dir[1200];
+    char dir[TL_PATHNAME_BYTES];
 
-    (void)snprintf(dir, sizeof(dir), "%s/%s", x->dir, TL_SCOPE_DIR_NAME);
+    (void)tl__pathname(dir, "%s/%s", x->dir, TL_SCOPE_DIR_NAME);
     if (mkdir(dir, 0777) < 0 && errno != EEXIST)
         return tl__fail(reterr, tl__code_of_errno(errno), "%s: cannot be made: %s", dir, strerror(errno));
     return tl__scope_stats_write(dir, s, reterr);

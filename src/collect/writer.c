@@ -17,6 +17,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/pathname.h"
 #include "collect/engine_impl.h"
 
 /* Payloads of one batch that are side by side in the arena and in the file. */
@@ -44,16 +45,16 @@ static void disk_error(struct tl_crun *run, int code, const char *what)
 
 static void bin_open(struct tl_crun *run)
 {
-    char path[sizeof(run->dir) + 32];
+    char path[TL_PATHNAME_BYTES];
 
     if (run->bin_fd >= 0 || run->disk_code != 0)
         return;
-    (void)snprintf(path, sizeof(path), "%s/%s", run->dir, TL_DUMP_DIR_NAME);
+    (void)tl__pathname(path, "%s/%s", run->dir, TL_DUMP_DIR_NAME);
     if (mkdir(path, 0777) < 0 && errno != EEXIST) {
         disk_error(run, tl__code_of_errno(errno), "cannot make its directory");
         return;
     }
-    (void)snprintf(path, sizeof(path), "%s/%s/%s", run->dir, TL_DUMP_DIR_NAME, TL_DUMP_BIN_NAME);
+    (void)tl__pathname(path, "%s/%s/%s", run->dir, TL_DUMP_DIR_NAME, TL_DUMP_BIN_NAME);
     run->bin_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (run->bin_fd < 0)
         disk_error(run, tl__code_of_errno(errno), "cannot be made");

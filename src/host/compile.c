@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/pathname.h"
 #include "host/compile.h"
 
 #include <dirent.h>
@@ -35,7 +36,7 @@ static void include_flag(char *flag, size_t size)
     static const char *const candidates[] = {"../include/tasklens/program.h", "../../include/tasklens/program.h",
                                              "../../../include/tasklens/program.h", NULL};
     const char *named = getenv("TASKLENS_INCLUDE");
-    char path[4096];
+    char path[TL_PATHNAME_BYTES];
 
     if (named != NULL && named[0] != '\0')
         (void)snprintf(flag, size, "-I%s", named);
@@ -169,7 +170,7 @@ static bool find_library(const char *compiler, const char *name, char *ret_path,
 /* Clang links the sanitizer's library into executables only, unless -shared-libsan asks for the shared one. */
 static bool is_clang(const char *compiler)
 {
-    char path[4096];
+    char path[TL_PATHNAME_BYTES];
 
     return strstr(compiler, "clang") != NULL || find_library(compiler, CLANG_RUNTIME, path, sizeof(path));
 }
@@ -270,14 +271,14 @@ static int lock_dir(const char *dir)
 static void remove_stale(const char *tmp)
 {
     const struct dirent *entry;
-    char path[4200];
+    char path[TL_PATHNAME_BYTES];
     DIR *d = opendir(tmp);
 
     while (d != NULL && (entry = readdir(d)) != NULL) {
         int lock;
 
         if (strncmp(entry->d_name, TEMPORARY, strlen(TEMPORARY)) != 0 ||
-            (size_t)snprintf(path, sizeof(path), "%s/%s/" OBJECT, tmp, entry->d_name) >= sizeof(path))
+            !tl__pathname(path, "%s/%s/" OBJECT, tmp, entry->d_name))
             continue;
         path[strlen(path) - strlen("/" OBJECT)] = '\0';
         lock = lock_dir(path);
@@ -373,7 +374,7 @@ int tl__compile_files(const struct tl_compile_opts *opts, char *ret_path, size_t
                       struct tl_error *reterr)
 {
     const char *tmp = getenv("TMPDIR");
-    char dir[4000];
+    char dir[TL_PATHNAME_BYTES];
     struct stat st;
     int rc;
 
@@ -441,7 +442,7 @@ bool tl__compile_made(const char *path)
 
 void tl__compile_discard(const char *path, int lock)
 {
-    char dir[4200];
+    char dir[TL_PATHNAME_BYTES];
     size_t n = strlen(path), tail = strlen("/" OBJECT);
 
     if (n > tail && n < sizeof(dir)) {
@@ -533,7 +534,7 @@ static void list_programs(const char *dir, char *list, size_t size)
 
 int tl__bundled_names(char (*names)[64], size_t max, size_t *ret_count, struct tl_error *reterr)
 {
-    char dir[4096];
+    char dir[TL_PATHNAME_BYTES];
 
     if (examples_dir(dir, sizeof(dir)) != 0)
         return tl__fail(reterr, TL_ENOENT, "no bundled programs are installed");
@@ -543,7 +544,7 @@ int tl__bundled_names(char (*names)[64], size_t max, size_t *ret_count, struct t
 
 int tl__bundled(const char *name, char *ret_path, size_t size, struct tl_error *reterr)
 {
-    char dir[4096], known[600] = "";
+    char dir[TL_PATHNAME_BYTES], known[600] = "";
 
     if (examples_dir(dir, sizeof(dir)) != 0)
         return tl__fail(reterr, TL_ENOENT, "no program \"%s\": not a file, and no bundled programs are installed",

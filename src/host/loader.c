@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/pathname.h"
 #include "host/loader.h"
 
 #include <dlfcn.h>
@@ -185,18 +186,18 @@ void tl__object_close(struct tl_object *object)
 
 int tl__object_keep(const struct tl_object *object, const char *dir, struct tl_error *reterr)
 {
-    char path[4096];
+    char path[TL_PATHNAME_BYTES];
     uint64_t hash = 0;
     int rc;
 
     if (object->path == NULL)
         return 0;
-    if ((size_t)snprintf(path, sizeof(path), "%s/program", dir) >= sizeof(path))
+    if (!tl__pathname(path, "%s/program", dir))
         return tl__fail(reterr, TL_EINVAL, "%s: the path is too long", dir);
     rc = tl__make_dirs(path, reterr);
     if (rc != 0)
         return rc;
-    if ((size_t)snprintf(path, sizeof(path), "%s/program/%s.so", dir, object->program->name) >= sizeof(path))
+    if (!tl__pathname(path, "%s/program/%s.so", dir, object->program->name))
         return tl__fail(reterr, TL_EINVAL, "%s: the path is too long", dir);
     rc = tl__file_copy(object->path, path, &hash, reterr);
     if (rc == 0 && hash != object->hash) {
@@ -209,12 +210,11 @@ int tl__object_keep(const struct tl_object *object, const char *dir, struct tl_e
 
 void tl__object_unkeep(const struct tl_object *object, const char *dir)
 {
-    char path[4096];
+    char path[TL_PATHNAME_BYTES];
 
-    if (object->path == NULL ||
-        (size_t)snprintf(path, sizeof(path), "%s/program/%s.so", dir, object->program->name) >= sizeof(path))
+    if (object->path == NULL || !tl__pathname(path, "%s/program/%s.so", dir, object->program->name))
         return;
     (void)unlink(path);
-    (void)snprintf(path, sizeof(path), "%s/program", dir);
+    (void)tl__pathname(path, "%s/program", dir);
     (void)rmdir(path);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/pathname.h"
 #include "host/rank_board_file.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ struct tl_rank_board {
     struct tl_rank_slot *slots;
     size_t bytes;
     int fd; /* -1: no file */
-    char root[1024];
+    char root[TL_PATHNAME_BYTES];
 };
 
 uint64_t tl__unix_ns(void)
@@ -156,7 +157,7 @@ int tl__board_open(const char *root, const char *job, uint32_t ranks, struct tl_
                    struct tl_error *reterr)
 {
     struct tl_rank_board *b = tl__alloc(1, sizeof(*b));
-    char path[1100];
+    char path[TL_PATHNAME_BYTES];
     int rc;
 
     if (b == NULL)
@@ -168,8 +169,8 @@ int tl__board_open(const char *root, const char *job, uint32_t ranks, struct tl_
         if (rc == 0)
             sign(b, job, ranks);
     } else {
-        (void)snprintf(b->root, sizeof(b->root), "%s", root);
-        (void)snprintf(path, sizeof(path), "%s/" TL_BOARD_NAME, root);
+        (void)tl__pathname(b->root, "%s", root);
+        (void)tl__pathname(path, "%s/" TL_BOARD_NAME, root);
         b->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         rc = b->fd < 0 ? tl__fail(reterr, tl__code_of_errno(errno), "cannot make %s: %s", path, strerror(errno))
                        : join(b, job, ranks, reterr);

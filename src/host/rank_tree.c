@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/pathname.h"
 #include "host/rank_tree.h"
 
 #include <errno.h>
@@ -39,9 +40,9 @@ int tl__rank_root(const char *out, const struct tl_launcher *launcher, const cha
 
 int tl__rank_dir_make(const char *root, uint32_t rank, struct tl_error *reterr)
 {
-    char path[1100];
+    char path[TL_PATHNAME_BYTES];
 
-    if ((size_t)snprintf(path, sizeof(path), "%s/rank%u", root, rank) >= sizeof(path))
+    if (!tl__pathname(path, "%s/rank%u", root, rank))
         return tl__fail(reterr, TL_EINVAL, "the path of the output directory is too long");
     if (mkdir(path, 0777) == 0)
         return 0;
@@ -66,7 +67,7 @@ int tl__rank_leaf_make(const char *root, struct tl_dispatch *d, char *path, size
 /* ---- clocks ---- */
 
 struct tl_rank_clocks {
-    char root[1024];
+    char root[TL_PATHNAME_BYTES];
     uint32_t first, n;
     uint64_t begin_ns;
     struct tl_clock_server *server; /* in rank 0's process; NULL: another process has it, or it could not be started */
@@ -76,9 +77,9 @@ struct tl_rank_clocks {
 /* Rank 0's clock.json, or NULL. */
 static const struct tl_rank_clock *reference(const struct tl_rank_clocks *c, struct tl_rank_clock *room)
 {
-    char dir[1100];
+    char dir[TL_PATHNAME_BYTES];
 
-    (void)snprintf(dir, sizeof(dir), "%s/rank0", c->root);
+    (void)tl__pathname(dir, "%s/rank0", c->root);
     return tl__rank_clock_read(dir, room, NULL) == 0 ? room : NULL;
 }
 
@@ -93,9 +94,9 @@ static int write_all(struct tl_rank_clocks *c, struct tl_error *reterr)
     else
         tl__clock_conclude(&c->self, reference(c, &room), c->begin_ns, tl__now_ns());
     for (uint32_t i = 0; rc == 0 && i < c->n; i++) {
-        char dir[1100];
+        char dir[TL_PATHNAME_BYTES];
 
-        (void)snprintf(dir, sizeof(dir), "%s/rank%u", c->root, c->first + i);
+        (void)tl__pathname(dir, "%s/rank%u", c->root, c->first + i);
         c->self.rank = c->first + i;
         rc = tl__rank_clock_write(dir, &c->self, reterr);
     }
@@ -111,7 +112,7 @@ int tl__rank_clocks_begin(const char *root, uint32_t first_rank, uint32_t n, str
 
     if (c == NULL)
         return tl__fail(reterr, TL_ENOMEM, "no memory for the ranks' clocks");
-    (void)snprintf(c->root, sizeof(c->root), "%s", root);
+    (void)tl__pathname(c->root, "%s", root);
     c->first = first_rank;
     c->n = n;
     c->begin_ns = tl__now_ns();

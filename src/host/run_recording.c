@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/pathname.h"
 #include "host/files.h"
 #include "host/worker_impl.h"
 
@@ -63,9 +64,9 @@ static int write_names(const struct tl_run *run, struct tl_error *reterr)
 /* Somebody's journal is in the directory. */
 static int refuse_taken(const struct tl_run *run, struct tl_error *reterr)
 {
-    char path[sizeof(run->prefix) + sizeof(TL_JOURNAL_NAME) + 1];
+    char path[TL_PATHNAME_BYTES];
 
-    (void)snprintf(path, sizeof(path), "%s/%s", run->prefix, TL_JOURNAL_NAME);
+    (void)tl__pathname(path, "%s/%s", run->prefix, TL_JOURNAL_NAME);
     if (tl__journal_lives(path))
         return tl__fail(reterr, TL_EEXIST,
                         "another run is still recording into %s; wait for its end, or take another "

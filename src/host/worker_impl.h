@@ -37,7 +37,7 @@ struct tl_run {
     enum tl_run_stage stage;
     struct tl_launch args;
     struct tl_run_config config; /* its strings are the fields below */
-    char prefix[1024], case_name[64], program_hash[24];
+    char prefix[TL_OUTPUT_PREFIX_MAX + 1], case_name[64], program_hash[24];
     bool recording;
     uint64_t launch, status, block; /* device addresses; block: one allocation that holds launch, status and tables */
     uint32_t n_tensors;
@@ -87,9 +87,9 @@ struct tl_worker {
     struct tl_run *running; /* on the device; NULL: none */
     uint64_t heap[TL_RINGS], heap_bytes[TL_RINGS];
     uint64_t throttle_bytes_s; /* for the engine, once it is there: tl__worker_throttle_writer */
-    uint32_t epoch;          /* of the last run */
-    bool pmu_reported;       /* the unknown event type was reported */
-    uint32_t poisoned_epoch; /* the run that left a thread stuck; 0: none */
+    uint32_t epoch;            /* of the last run */
+    bool pmu_reported;         /* the unknown event type was reported */
+    uint32_t poisoned_epoch;   /* the run that left a thread stuck; 0: none */
 };
 
 /* Replaces an event type that the chip does not have by the default one, with one warning for each worker. */

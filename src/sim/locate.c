@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/pathname.h"
 #include "sim/locate.h"
 
 #include <limits.h>
@@ -67,7 +68,7 @@ static int self_dir(unsigned which, char *path, size_t size)
 
 int tl__chip_find_beside(const char *const *candidates, bool (*accept)(const char *path), char *path, size_t size)
 {
-    char dir[4096];
+    char dir[TL_PATHNAME_BYTES];
 
     for (unsigned which = 0; which < 2; which++) {
         if (self_dir(which, dir, sizeof(dir)) != 0)

@@ -20,6 +20,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/pathname.h"
 #include "sim/chip_impl.h"
 #include "sim/crash.h"
 #include "sim/locate.h"
@@ -210,7 +211,7 @@ static void bury(struct runner *r, const char *misuse)
 static void monitor_main(void *arg)
 {
     struct runner *r = arg;
-    char path[4096], misuse[sizeof(r->chip->death)] = "";
+    char path[TL_PATHNAME_BYTES], misuse[sizeof(r->chip->death)] = "";
 
     r->spawn_errno = tl__chip_locate(path, sizeof(path)) == 0 ? spawn_chip(r, path) : ENOENT;
     (void)close(r->chip_fd);

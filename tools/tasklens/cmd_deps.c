@@ -12,6 +12,7 @@
 #include "find.h"
 #include "opts.h"
 #include "base/count_of.h"
+#include "base/pathname.h"
 
 #define NAME "deps"
 #define LINES 40 /* of a list, where nothing is said */
@@ -263,12 +264,12 @@ static int open_graph(struct command *c)
 {
     struct tl_error error = {0};
     size_t n = strlen(c->found.path);
-    char path[4200];
+    char path[TL_PATHNAME_BYTES];
     int code;
 
     while (n > 1 && c->found.path[n - 1] == '/')
         c->found.path[--n] = 0;
-    if (snprintf(path, sizeof(path), "%s/%s", c->found.path, TL_DEPS_NAME) >= (int)sizeof(path))
+    if (!tl__pathname(path, "%s/%s", c->found.path, TL_DEPS_NAME))
         return tl__cmd_fail(NAME, "%.200s...: the path is too long", c->found.path);
     if (tl__deps_read(path, &c->deps, &error) < 0 || tl__deps_graph(&c->deps, &c->graph, &error) < 0)
         return tl__cmd_fail(NAME, "%s", error.msg);

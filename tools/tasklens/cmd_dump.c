@@ -18,6 +18,7 @@
 #include "artifact/file_out.h"
 #include "base/count_of.h"
 #include "base/error.h"
+#include "base/pathname.h"
 #include "cmd.h"
 #include "find.h"
 #include "opts.h"
@@ -282,10 +283,10 @@ static int verify(struct dump *d)
 static bool find_names(const struct dump *d, struct tl_name_map *ret_names)
 {
     struct tl_error error = {0};
-    char dir[4200];
+    char dir[TL_PATHNAME_BYTES];
     int code;
 
-    if ((size_t)snprintf(dir, sizeof(dir), "%s/..", d->found.path) >= sizeof(dir))
+    if (!tl__pathname(dir, "%s/..", d->found.path))
         return false;
     code = tl__name_map_find(dir, ret_names, &error);
     if (code != 0 && code != TL_ENOENT)
@@ -382,14 +383,14 @@ static int write_txt(const struct dump *d, uint64_t index, const char *path, str
 static int export_one(struct dump *d, const char *dir, uint64_t index, struct exported *sum, struct tl_error *error)
 {
     struct tl_dump_npy npy = {0};
-    char name[160], path[4200];
+    char name[160], path[TL_PATHNAME_BYTES];
     const void *data;
     int code = tl_recording_payload(d->recording, index, &data, error);
 
     if (tl__dump_note_unread(&d->unread, index, code, error))
         return 0;
     tl__dump_file_name(d->recording, index, d->filter.layout, name, sizeof(name));
-    if (snprintf(path, sizeof(path), "%s/%s.%s", dir, name, export_words[d->export_form]) >= (int)sizeof(path)) {
+    if (!tl__pathname(path, "%s/%s.%s", dir, name, export_words[d->export_form])) {
         (void)snprintf(error->msg, sizeof(error->msg), "%.200s...: the path is too long", dir);
         return TL_EINVAL;
     }
@@ -427,10 +428,10 @@ static int export(struct dump *d)
     struct tl_progress progress = TL_PROGRESS_INIT("export");
     struct exported sum = {0};
     struct tl_error error = {0};
-    char dir[4000];
+    char dir[TL_PATHNAME_BYTES];
     int code = 0;
 
-    if (snprintf(dir, sizeof(dir), "%s/%s", d->found.path, export_words[d->export_form]) >= (int)sizeof(dir))
+    if (!tl__pathname(dir, "%s/%s", d->found.path, export_words[d->export_form]))
         return tl__cmd_fail(NAME, "%.200s...: the path is too long", d->found.path);
     code = tl__output_make_dir(NAME, dir);
     if (code != 0)

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "cmd.h"
+#include "base/pathname.h"
 #include "host/compile.h"
 #include "host/loader.h"
 #include "opts.h"
@@ -87,12 +88,12 @@ static int one(const char *name, struct tl_json *j, bool quiet)
 {
     struct tl_object object;
     struct tl_error err;
-    char path[4096];
+    char path[TL_PATHNAME_BYTES];
     size_t n = strlen(name);
     int rc = 0;
 
     if (strchr(name, '/') != NULL || (n > 3 && strcmp(name + n - 3, ".so") == 0))
-        rc = (size_t)snprintf(path, sizeof(path), "%s", name) < sizeof(path) ? 0 : TL_ERANGE;
+        rc = tl__pathname(path, "%s", name) ? 0 : TL_ERANGE;
     else
         rc = tl__bundled(name, path, sizeof(path), &err);
     if (rc == TL_ERANGE)

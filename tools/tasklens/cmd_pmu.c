@@ -11,6 +11,7 @@
 #include "find.h"
 #include "opts.h"
 #include "base/count_of.h"
+#include "base/pathname.h"
 
 #define NAME "pmu"
 
@@ -117,10 +118,10 @@ static int keep_run(struct pmu *p)
 static int open_all(struct pmu *p)
 {
     struct tl_error error = {0};
-    char path[4200];
+    char path[TL_PATHNAME_BYTES];
     int code;
 
-    if (snprintf(path, sizeof(path), "%s/%s", p->found.path, TL_PMU_NAME) >= (int)sizeof(path))
+    if (!tl__pathname(path, "%s/%s", p->found.path, TL_PMU_NAME))
         return tl__cmd_fail(NAME, "%.200s...: the path is too long", p->found.path);
     if (tl__pmu_read(path, &p->rows, &error) != 0)
         return tl__cmd_fail(NAME, "%s", error.msg);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/pathname.h"
 #include "collect/engine.h"
 #include "cmd.h"
 #include "opts.h"
@@ -140,9 +141,9 @@ struct dirs {
 
 static bool has_file(const char *dir, const char *name)
 {
-    char path[4200];
+    char path[TL_PATHNAME_BYTES];
 
-    return snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path) && access(path, F_OK) == 0;
+    return tl__pathname(path, "%s/%s", dir, name) && access(path, F_OK) == 0;
 }
 
 /* Whether it is a run's own directory. */
@@ -180,15 +181,14 @@ static int find_runs(const char *dir, unsigned depth, struct dirs *dirs)
 
     d = depth < MAX_DEPTH ? opendir(dir) : NULL;
     while (d != NULL && r == 0 && (entry = readdir(d)) != NULL) {
-        char path[4200];
+        char path[TL_PATHNAME_BYTES];
         struct stat st;
 
         if (entry->d_name[0] == '.' ||
             (run && (strcmp(entry->d_name, "args_dump") == 0 || strcmp(entry->d_name, "scope_stats") == 0)))
             continue;
-        if (snprintf(path, sizeof(path), "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, entry->d_name) <
-                (int)sizeof(path) &&
-            lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        if (tl__pathname(path, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, entry->d_name) && lstat(path, &st) == 0 &&
+            S_ISDIR(st.st_mode))
             r = find_runs(path, depth + 1, dirs);
     }
     if (d != NULL)
@@ -291,7 +291,7 @@ static int recover_main(int argc, char **argv)
     struct dirs dirs = {0};
     size_t n, length;
     int rc = tl__opts_parse(&opts, argc, argv, &dir, &n);
-    char root[4200];
+    char root[TL_PATHNAME_BYTES];
 
     if (rc != TL_OPTS_GO_ON)
         return rc;
@@ -302,7 +302,7 @@ static int recover_main(int argc, char **argv)
         length--;
     if (length >= sizeof(root))
         return tl__cmd_fail(COMMAND, "%.100s...: the path is too long", dir);
-    (void)snprintf(root, sizeof(root), "%.*s", (int)length, dir);
+    (void)tl__pathname(root, "%.*s", (int)length, dir);
     tl_log_set_sink(to_stderr, NULL);
     if (find_runs(root, 0, &dirs) != 0)
         rc = tl__cmd_fail(COMMAND, "out of memory");

@@ -10,6 +10,7 @@
 #include "base/count_of.h"
 #include "base/format.h"
 #include "base/log.h"
+#include "base/pathname.h"
 #include "base/safe_text.h"
 #include "host/compile.h"
 #include "host/files.h"
@@ -215,7 +216,7 @@ static int run_round(struct tl_run_session *s, int64_t round)
     struct tl_run_result result;
     struct tl_error err;
     struct tl_run *run;
-    char dir[1100];
+    char dir[TL_PATHNAME_BYTES];
     int rc = round_dir(s, round, dir, sizeof(dir));
 
     if (rc != 0)

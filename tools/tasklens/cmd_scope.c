@@ -11,6 +11,7 @@
 #include "opts.h"
 #include "output.h"
 #include "base/count_of.h"
+#include "base/pathname.h"
 
 #define COMMAND "scope"
 
@@ -126,10 +127,10 @@ static void name_runtime(const char *dir, char *text, size_t size)
 {
     struct tl_meta *meta = calloc(1, sizeof(*meta));
     struct tl_error error;
-    char run_dir[4200];
+    char run_dir[TL_PATHNAME_BYTES];
 
     text[0] = '\0';
-    (void)snprintf(run_dir, sizeof(run_dir), "%s/..", dir);
+    (void)tl__pathname(run_dir, "%s/..", dir);
     if (meta != NULL && tl__meta_read(run_dir, meta, &error) == 0 &&
         strcmp(meta->runtime, "tensormap_and_ringbuffer") != 0)
         (void)snprintf(text, size, "%s", meta->runtime);
@@ -141,10 +142,10 @@ static int open_and_show(const struct scope *s, const char *dir)
     struct tl_scope_stats stats;
     struct tl_scope_usage usage;
     struct tl_error error = {0};
-    char path[4200], runtime[64];
+    char path[TL_PATHNAME_BYTES], runtime[64];
     int code;
 
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, TL_SCOPE_NAME) >= sizeof(path))
+    if (!tl__pathname(path, "%s/%s", dir, TL_SCOPE_NAME))
         return tl__cmd_fail(COMMAND, "%.200s...: the path is too long", dir);
     if (tl__scope_stats_read(path, &stats, &error) != 0)
         return tl__cmd_fail(COMMAND, "%s", error.msg);

@@ -13,9 +13,9 @@
 #include "swim_part.h"
 #include "swimlane_ranks.h"
 #include "base/count_of.h"
+#include "base/pathname.h"
 
 #define NAME "swimlane"
-#define PATH_BYTES 4200
 
 struct swimlane {
     const char *word, *out, *names_file; /* as given; NULL: not */
@@ -33,7 +33,7 @@ struct swimlane {
     struct tl_swim_join join;
     struct tl_swim_scheds scheds;
     struct tl_swim_drawn drawn;
-    char trace[PATH_BYTES];
+    char trace[TL_PATHNAME_BYTES];
 };
 
 static int parse(struct swimlane *s, int argc, char **argv)
@@ -141,12 +141,12 @@ static int path_in(const char *dir, const char *name, char *path)
     size_t n = strlen(dir);
     const char *slash = n > 0 && dir[n - 1] == '/' ? "" : "/";
 
-    return snprintf(path, PATH_BYTES, "%s%s%s", dir, slash, name) < PATH_BYTES ? 0 : TL_EINVAL;
+    return tl__pathname(path, "%s%s%s", dir, slash, name) ? 0 : TL_EINVAL;
 }
 
 static int read_all(struct swimlane *s, struct tl_error *error)
 {
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
     int code;
 
     if (path_in(s->found.path, TL_SWIMLANE_NAME, path) != 0) {
@@ -187,7 +187,7 @@ static int write_trace(struct swimlane *s)
     if (code != 0)
         return code;
     if (!output.to_stdout)
-        (void)snprintf(s->trace, sizeof(s->trace), "%s", output.out.path);
+        (void)tl__pathname(s->trace, "%s", output.out.path);
     return tl__output_end(&output, tl__swim_trace_write(&output.out.json, &s->scheds, &opts, &s->drawn), &place);
 }
 
@@ -261,7 +261,7 @@ static bool all_ranks(const struct swimlane *s, const char *root, int *ret_code)
 static bool newest_ranks(const struct swimlane *s, int *ret_code)
 {
     uint32_t rank, dispatch;
-    char root[4096];
+    char root[TL_PATHNAME_BYTES];
     size_t bytes;
 
     if (s->word != NULL || !tl__rank_leaf_of(s->found.path, &rank, &dispatch, &bytes) || bytes >= sizeof(root))

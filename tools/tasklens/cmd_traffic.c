@@ -7,6 +7,7 @@
 #include "analysis/traffic/traffic_view.h"
 #include "artifact/dfx_meta.h"
 #include "base/count_of.h"
+#include "base/pathname.h"
 #include "cmd.h"
 #include "find.h"
 #include "opts.h"
@@ -110,10 +111,10 @@ static int open_and_show(const struct traffic *t, const struct tl_found *found)
 {
     struct tl_traffic traffic;
     struct tl_error error = {0};
-    char path[4200];
+    char path[TL_PATHNAME_BYTES];
     int code;
 
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s", found->path, TL_TRAFFIC_NAME) >= sizeof(path))
+    if (!tl__pathname(path, "%s/%s", found->path, TL_TRAFFIC_NAME))
         return tl__cmd_fail(COMMAND, "%.200s...: the path is too long", found->path);
     if (tl__traffic_file_read(path, &traffic, &error) != 0)
         return tl__cmd_fail(COMMAND, "%s", error.msg);

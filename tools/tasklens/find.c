@@ -11,6 +11,7 @@
 
 #include "artifact/dfx_meta.h"
 #include "artifact/journal.h"
+#include "base/pathname.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "rank_leaves.h"
@@ -34,10 +35,9 @@ struct search {
 
 bool tl__run_lives(const char *dir)
 {
-    char path[4200];
+    char path[TL_PATHNAME_BYTES];
 
-    return (size_t)snprintf(path, sizeof(path), "%s/%s", dir, TL_JOURNAL_NAME) < sizeof(path) &&
-           tl__journal_lives(path);
+    return tl__pathname(path, "%s/%s", dir, TL_JOURNAL_NAME) && tl__journal_lives(path);
 }
 
 static char *join(const char *dir, const char *name)

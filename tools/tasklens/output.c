@@ -12,6 +12,7 @@
 #include "base/collectors.h"
 #include "base/count_of.h"
 #include "base/error.h"
+#include "base/pathname.h"
 #include "cmd.h"
 #include "gzip.h"
 
@@ -50,11 +51,11 @@ static bool holds(const char *dir, const struct stat *wanted, unsigned depth, ch
     bool same = false;
 
     while (d != NULL && !same && (entry = readdir(d)) != NULL) {
-        char path[4300];
+        char path[TL_PATHNAME_BYTES];
         struct stat st;
 
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) >= (int)sizeof(path) || lstat(path, &st) != 0)
+            !tl__pathname(path, "%s/%s", dir, entry->d_name) || lstat(path, &st) != 0)
             continue;
         if (S_ISDIR(st.st_mode)) {
             same = holds(path, wanted, depth + 1, found, size);

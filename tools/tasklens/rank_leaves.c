@@ -14,11 +14,11 @@
 #include "base/collectors.h"
 #include "base/count_of.h"
 #include "base/number.h"
+#include "base/pathname.h"
 #include "cmd.h"
 #include "find.h"
 #include "viewers.h"
 
-#define PATH_BYTES 4200
 #define FOLDER_DEPTH 2u /* network<M>/node<N> */
 
 /* "rank12" after `word`: 12. */
@@ -88,13 +88,12 @@ static int read_rank(const char *command, struct tl_rank_leaves *l, const char *
     if (rank >= l->ranks && rank < TL_MAX_RANKS)
         l->ranks = rank + 1;
     while (d != NULL && code == 0 && (entry = readdir(d)) != NULL) {
-        char path[PATH_BYTES];
+        char path[TL_PATHNAME_BYTES];
         uint32_t dispatch;
         struct stat st;
 
-        if (!numbered(entry->d_name, "d", &dispatch) ||
-            (size_t)snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) >= sizeof(path) || stat(path, &st) != 0 ||
-            !S_ISDIR(st.st_mode))
+        if (!numbered(entry->d_name, "d", &dispatch) || !tl__pathname(path, "%s/%s", dir, entry->d_name) ||
+            stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
             continue;
         code = read_leaf(command, l, path, rank, dispatch);
     }
@@ -121,13 +120,13 @@ static int read_folder(const char *command, struct tl_rank_leaves *l, const char
     int code = 0;
 
     while (d != NULL && code == 0 && (entry = readdir(d)) != NULL) {
-        char path[PATH_BYTES];
+        char path[TL_PATHNAME_BYTES];
         uint32_t rank;
         bool is_rank = numbered(entry->d_name, "rank", &rank);
         struct stat st;
 
         if ((!is_rank && (depth == FOLDER_DEPTH || !is_folder(entry->d_name))) ||
-            (size_t)snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) >= sizeof(path))
+            !tl__pathname(path, "%s/%s", dir, entry->d_name))
             continue;
         if (is_rank) {
             code = read_rank(command, l, path, rank);
@@ -235,9 +234,9 @@ bool tl__rank_leaf_of(const char *path, uint32_t *ret_rank, uint32_t *ret_dispat
 
 static bool has(const struct tl_rank_leaf *leaf, const char *file)
 {
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
 
-    return (size_t)snprintf(path, sizeof(path), "%s/%s", leaf->path, file) < sizeof(path) && access(path, F_OK) == 0;
+    return tl__pathname(path, "%s/%s", leaf->path, file) && access(path, F_OK) == 0;
 }
 
 static void put_row(void *ctx, uint64_t number, struct tl_row *row)

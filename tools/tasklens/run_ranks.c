@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/pathname.h"
 #include "base/safe_text.h"
 #include "cmd.h"
 #include "host/rank_tree.h"
@@ -42,7 +43,7 @@ struct slot {
     struct tl_data *data;
     uint32_t dispatch; /* of its chip */
     bool settled, records;
-    char dir[1100];
+    char dir[TL_PATHNAME_BYTES];
 };
 
 struct ranks {

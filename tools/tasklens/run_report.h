@@ -3,6 +3,7 @@
 #ifndef TL_TOOLS_RUN_REPORT_H
 #define TL_TOOLS_RUN_REPORT_H
 
+#include "base/pathname.h"
 #include "host/data.h"
 #include "host/params.h"
 #include "run_opts.h"
@@ -10,8 +11,8 @@
 /* One `tasklens run`. */
 struct tl_run_session {
     struct tl_run_options o;
-    char path[4096]; /* of the shared object */
-    bool compiled;   /* path is ours to remove, with its lock */
+    char path[TL_PATHNAME_BYTES]; /* of the shared object */
+    bool compiled;                /* path is ours to remove, with its lock */
     int compile_lock;
     struct tl_worker *worker;
     struct tl_loaded *loaded;
@@ -20,8 +21,8 @@ struct tl_run_session {
     int64_t params[TL_MAX_PARAMS];
     struct tl_data *data;
     bool has_golden;
-    char dir[1024];   /* of the recording; "" without one */
-    char heading[64]; /* what stands above a run of several; "": its round */
+    char dir[TL_PATHNAME_BYTES]; /* of the recording; "" without one */
+    char heading[64];            /* what stands above a run of several; "": its round */
     /* Over all rounds. */
     bool launched, differs, incomplete;
     unsigned viewers; /* tl__viewers_of what was written */

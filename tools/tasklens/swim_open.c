@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/pathname.h"
 #include "cmd.h"
 
-#define PATH_BYTES 4096
-
 /* DIR/NAME, or an exit code. */
-static int path_in(const char *command, const char *dir, const char *name, char *ret_path)
+static int path_in(const char *command, const char *dir, const char *name, char ret_path[TL_PATHNAME_BYTES])
 {
-    if ((size_t)snprintf(ret_path, PATH_BYTES, "%s/%s", dir, name) >= PATH_BYTES)
+    if (!tl__pathname(ret_path, "%s/%s", dir, name))
         return tl__cmd_fail(command, "%s: the path is too long", dir);
     return 0;
 }
@@ -19,7 +18,7 @@ static int path_in(const char *command, const char *dir, const char *name, char 
 static int read_lane(const char *command, struct tl_swim_opened *o)
 {
     struct tl_error error = {0};
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
     int code = path_in(command, o->found.path, TL_SWIMLANE_NAME, path);
 
     if (code != 0)
@@ -33,7 +32,7 @@ static int read_lane(const char *command, struct tl_swim_opened *o)
 static int read_deps(const char *command, bool needed, struct tl_swim_opened *o)
 {
     struct tl_error error = {0};
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
     int code = path_in(command, o->found.path, TL_DEPS_NAME, path);
 
     if (code != 0)

@@ -16,8 +16,7 @@
 #include "output.h"
 #include "swim_open.h"
 #include "base/count_of.h"
-
-#define PATH_BYTES 4200
+#include "base/pathname.h"
 
 /* What came of a leaf. */
 struct part {
@@ -32,16 +31,16 @@ struct merge {
     struct part *parts;
     struct tl_rank_place *places;
     struct tl_swim_drawn drawn; /* sums */
-    char trace[PATH_BYTES];
+    char trace[TL_PATHNAME_BYTES];
 };
 
 /* ---- whether all are there ---- */
 
 static bool is_there(const char *dir, const char *name)
 {
-    char path[PATH_BYTES];
+    char path[TL_PATHNAME_BYTES];
 
-    return (size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) < sizeof(path) && access(path, F_OK) == 0;
+    return tl__pathname(path, "%s/%s", dir, name) && access(path, F_OK) == 0;
 }
 
 static int check_whole(const struct merge *m)
@@ -89,7 +88,7 @@ static int check_whole(const struct merge *m)
 static int read_clock(const struct merge *m, const struct tl_rank_leaf *leaf, struct tl_rank_clock *room,
                       const struct tl_rank_clock **ret_clock)
 {
-    char dir[PATH_BYTES];
+    char dir[TL_PATHNAME_BYTES];
     struct tl_error err;
     int code;
 
@@ -141,9 +140,9 @@ static int place_all(struct merge *m)
         struct tl_swim_clock clock;
         struct tl_swimlane lane;
         struct tl_error err;
-        char path[PATH_BYTES];
+        char path[TL_PATHNAME_BYTES];
 
-        (void)snprintf(path, sizeof(path), "%s/" TL_SWIMLANE_NAME, m->leaves->list[i].path);
+        (void)tl__pathname(path, "%s/" TL_SWIMLANE_NAME, m->leaves->list[i].path);
         if (tl__swimlane_read(path, &lane, &err) != 0)
             return tl__cmd_fail(m->command, "rank %" PRIu32 ": %s", m->leaves->list[i].rank, err.msg);
         tl__swim_clock_init(&clock, &lane);
@@ -299,7 +298,7 @@ static int write_trace(struct merge *m)
     if (code != 0)
         return code;
     if (!output.to_stdout)
-        (void)snprintf(m->trace, sizeof(m->trace), "%s", output.out.path);
+        (void)tl__pathname(m->trace, "%s", output.out.path);
     tl__json_object_begin(json, TL_JSON_BLOCK);
     tl__json_member_array(json, "traceEvents", TL_JSON_BLOCK);
     for (size_t i = 0; failed == 0 && i < m->leaves->count; i++)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/collectors.h"
+#include "base/pathname.h"
 
 #define VIEWER(id, command) {TL_COLLECT_##id, #command},
 static const struct {
@@ -17,12 +18,10 @@ static const struct {
 unsigned tl__viewers_of(const char *dir)
 {
     unsigned found = 0;
-    char path[4200];
+    char path[TL_PATHNAME_BYTES];
 
     for (unsigned i = 0; i < TL_VIEWERS_MAX; i++)
-        if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, tl__collect_rows[viewers[i].collector].file) <
-                sizeof(path) &&
-            access(path, F_OK) == 0)
+        if (tl__pathname(path, "%s/%s", dir, tl__collect_rows[viewers[i].collector].file) && access(path, F_OK) == 0)
             found |= 1u << i;
     return found;
 }

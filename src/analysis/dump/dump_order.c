@@ -10,6 +10,7 @@
 #include "artifact/dfx_meta.h"
 #include "artifact/swimlane.h"
 #include "base/env.h"
+#include "base/pathname.h"
 
 /* A task and its place in the order. */
 struct place {
@@ -83,18 +84,16 @@ static bool layout_in(const char *dir, enum tl_task_layout *ret_layout)
     struct tl_meta *meta = tl__alloc(1, sizeof(*meta));
     struct tl_swimlane lane = {0};
     struct tl_deps deps = {0};
-    char path[4400];
+    char path[TL_PATHNAME_BYTES];
     bool told = meta != NULL && tl__meta_read(dir, meta, NULL) == 0;
 
     if (told) {
         *ret_layout = tl__meta_layout(meta);
-    } else if ((size_t)snprintf(path, sizeof(path), "%s/" TL_DEPS_NAME, dir) < sizeof(path) &&
-               tl__deps_read(path, &deps, NULL) == 0) {
+    } else if (tl__pathname(path, "%s/" TL_DEPS_NAME, dir) && tl__deps_read(path, &deps, NULL) == 0) {
         *ret_layout = tl__task_layout_of(deps.runtime);
         tl__deps_fini(&deps);
         told = true;
-    } else if ((size_t)snprintf(path, sizeof(path), "%s/" TL_SWIMLANE_NAME, dir) < sizeof(path) &&
-               tl__swimlane_read(path, &lane, NULL) == 0) {
+    } else if (tl__pathname(path, "%s/" TL_SWIMLANE_NAME, dir) && tl__swimlane_read(path, &lane, NULL) == 0) {
         *ret_layout = tl__task_layout_of(lane.runtime);
         tl__swimlane_fini(&lane);
         told = true;
@@ -117,18 +116,18 @@ enum tl_task_layout tl__dump_layout(const char *dir)
 static int read_places(const char *dir, struct places *ret, enum tl_dump_order_from *ret_from)
 {
     static const char *const above[] = {"", "/.."};
-    char path[4400];
+    char path[TL_PATHNAME_BYTES];
     int code = TL_ENOENT;
 
     *ret_from = TL_DUMP_ORDER_DEPS;
     for (unsigned i = 0; i < 2 && code != 0 && code != TL_ENOMEM; i++)
-        if ((size_t)snprintf(path, sizeof(path), "%s%s/" TL_DEPS_NAME, dir, above[i]) < sizeof(path))
+        if (tl__pathname(path, "%s%s/" TL_DEPS_NAME, dir, above[i]))
             code = from_deps(path, ret);
     if (code == 0 || code == TL_ENOMEM)
         return code;
     *ret_from = TL_DUMP_ORDER_SUBMITS;
     for (unsigned i = 0; i < 2 && code != 0 && code != TL_ENOMEM; i++)
-        if ((size_t)snprintf(path, sizeof(path), "%s%s/" TL_SWIMLANE_NAME, dir, above[i]) < sizeof(path))
+        if (tl__pathname(path, "%s%s/" TL_SWIMLANE_NAME, dir, above[i]))
             code = from_submits(path, ret);
     return code;
 }
