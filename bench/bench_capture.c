@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "device/internal.h"
+#include "device/dump_probe.h"
 #include "wire/dump_record.h"
 
 #include "median.h"
@@ -31,7 +31,7 @@ struct rig {
     struct tl_lane *lane;
     uint64_t *ready, *free;
     uint64_t used, dfx;
-    struct tl_sched *sched;
+    struct tl_scheduler *sched;
     struct tl_slot slot;
     struct tl_kernel kernel;
 };

@@ -4,7 +4,7 @@
 #define TL_ARCH_DESCRIPTORS_H
 
 #include "arch/arch.h"
-#include "arch/pmu.h"
+#include "arch/pmu_set.h"
 
 extern const struct tl_arch tl__arch_a2a3;
 extern const struct tl_arch tl__arch_a5;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/pmu.h"
+#include "arch/pmu_set.h"
 #include "artifact/pmu.h"
 #include "base/env.h"
 #include "base/error.h"

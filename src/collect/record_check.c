@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "arch/pmu.h"
+#include "arch/pmu_set.h"
 #include "artifact/args_dump.h"
 #include "artifact/journal.h"
 #include "base/error.h"

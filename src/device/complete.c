@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Taking finished subtasks from cores, completing tasks, releasing what they held. Runs under the scheduler's lock. */
-#include "device/guard.h"
-#include "device/probes.h"
 
+#include "device/device_impl.h"
+#include "device/probes.h"
+#include "device/swimlane_probe.h"
 #include "wire/dump_record.h"
 
 void tl__hold_drop(struct tl_slot *slot)
@@ -27,7 +28,7 @@ static void release_retained(const struct tl_device *d, const struct tl_slot *sl
     }
 }
 
-void tl__retire(struct tl_sched *s, struct tl_slot *slot)
+void tl__retire(struct tl_scheduler *s, struct tl_slot *slot)
 {
     /* D3: the task's effects and its records before its successors; D2 for those linked up to now. */
     struct tl_dep *dep = tl_xchg_acq_rel(&slot->fanout, TL_FANOUT_CLOSED);
@@ -61,7 +62,7 @@ void tl__retire(struct tl_sched *s, struct tl_slot *slot)
 }
 
 /* The last subtask is done: record the outputs, then retire. False: the lane is parked. */
-static bool finish(struct tl_sched *s, struct tl_slot *slot)
+static bool finish(struct tl_scheduler *s, struct tl_slot *slot)
 {
     if (s->device->guard.align != 0)
         tl__guard_check(s->device, slot);
@@ -72,7 +73,7 @@ static bool finish(struct tl_sched *s, struct tl_slot *slot)
 }
 
 /* Takes one finished subtask back from `core`. False: the lane is parked in the task's capture. */
-static bool take_back(struct tl_sched *s, struct tl_core_role *core)
+static bool take_back(struct tl_scheduler *s, struct tl_core_role *core)
 {
     struct tl_slot *slot = core->token[core->seen & 1].slot;
     uint64_t bit = UINT64_C(1) << core->cluster;
@@ -91,7 +92,7 @@ static bool take_back(struct tl_sched *s, struct tl_core_role *core)
     return finish(s, slot);
 }
 
-static bool complete_kind(struct tl_sched *s, unsigned kind)
+static bool complete_kind(struct tl_scheduler *s, unsigned kind)
 {
     bool progress = false;
 
@@ -105,7 +106,7 @@ static bool complete_kind(struct tl_sched *s, unsigned kind)
             s->taken_fin[kind] &= s->taken_fin[kind] - 1;
             continue;
         }
-        if (tl__sched_records(s) && !(tl__phases_room(s) && tl__probes_subtask(s, core)))
+        if (tl__sched_records(s) && !(tl__phases_room(&s->phases) && tl__probes_subtask(s, core)))
             return progress;
         progress = true;
         s->phases.tasks++;
@@ -115,7 +116,7 @@ static bool complete_kind(struct tl_sched *s, unsigned kind)
     return progress;
 }
 
-bool tl__complete_step(struct tl_sched *s)
+bool tl__complete_step(struct tl_scheduler *s)
 {
     bool progress = false;
 

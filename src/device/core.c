@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cores: taking a token, running its kernel, posting FIN. */
-#include "device/probes.h"
+#include "device/core.h"
 
 #include <string.h>
 
+#include "device/device_impl.h"
 #include "device/fault.h"
+#include "device/probes.h"
 #include "device/withhold.h"
 
 void tl__core_send(struct tl_core_role *core, struct tl_slot *slot, uint32_t block)
 {
     struct tl_token *token = &core->token[core->sent & 1];
-    struct tl_sched *s = core->sched;
+    struct tl_scheduler *s = core->sched;
     const struct tl_device *d = s->device;
     uint64_t bit = UINT64_C(1) << core->cluster;
 
@@ -36,7 +38,7 @@ bool tl__cores_todo(struct tl_device *d, unsigned n)
 }
 
 /* Claims one core of `s` that has a token. */
-static struct tl_core_role *claim(struct tl_sched *s)
+static struct tl_core_role *claim(struct tl_scheduler *s)
 {
     for (unsigned k = 0; k < TL_KIND_COUNT; k++) {
         uint64_t bits = tl_load_rlx(&s->todo[k]); /* relaxed: the fetch below decides */
@@ -130,7 +132,7 @@ static void order_stamps(struct tl_core_role *core, struct tl_token *token)
 static void run_token(struct tl_core_role *core)
 {
     uint64_t bit = UINT64_C(1) << core->cluster;
-    struct tl_sched *s = core->sched;
+    struct tl_scheduler *s = core->sched;
     struct tl_token *token = &core->token[core->run_count & 1];
 
     if (TASKLENS_DFX && s->device->timed)

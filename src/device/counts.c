@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/internal.h"
+#include "device/device_impl.h"
 
 void tl__device_tell_counts(struct tl_device *d, struct tl_run_status *status)
 {

@@ -4,8 +4,10 @@
  * (wire/deps_record.h). Orchestrator's thread, between the plan and the task's start. The plan's arrays stay valid
  * meanwhile: nothing that runs while a lane waits plans anything.
  */
-#include "device/probes.h"
 
+#include "device/device_impl.h"
+#include "device/orch.h"
+#include "device/probes.h"
 #include "graph/region.h"
 #include "wire/deps_record.h"
 

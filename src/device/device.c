@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device's threads: what a thread does in a run, how it sleeps, and the pool that waits between runs. */
-#include "device/internal.h"
+#include "device/device.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "device/device_impl.h"
+#include "device/device_run.h"
+#include "device/hang_watch.h"
 
 #define LEAVE_NS UINT64_C(100000000) /* after a hang: how long threads are given to come back from their kernels */
 #define SPINS 64u                    /* looks without progress before a thread sleeps */
@@ -36,7 +39,7 @@ void tl__device_tell_last(struct tl_device *d)
     uint64_t last = 0;
 
     for (uint32_t i = 0; i < d->n_scheds; i++) { /* relaxed, all: figures */
-        struct tl_sched *s = &d->scheds[i];
+        struct tl_scheduler *s = &d->scheds[i];
         uint64_t retired = tl_load_rlx(&s->retired), task = tl_load_rlx(&s->last_task);
 
         if (retired == tl_load_rlx(&s->last_reported))
@@ -92,7 +95,7 @@ bool tl__device_step(struct tl_device *d, unsigned hint)
     bool progress = false;
 
     for (uint32_t i = 0; i < d->n_scheds; i++) {
-        struct tl_sched *s = &d->scheds[(i + hint) % d->n_scheds];
+        struct tl_scheduler *s = &d->scheds[(i + hint) % d->n_scheds];
 
         if (tl__sched_has_work(s))
             progress |= tl__sched_step(s);
@@ -230,7 +233,7 @@ int tl__device_create(const struct tl_device_opts *opts, struct tl_device **ret_
     d->opts = *opts;
     tl__clock_mark(&d->clock);
     d->threads = tl__alloc(opts->threads, sizeof(struct tl_thread *));
-    d->scheds = tl__reserve(TL_MAX_SCHEDULERS * sizeof(struct tl_sched));
+    d->scheds = tl__reserve(TL_MAX_SCHEDULERS * sizeof(struct tl_scheduler));
     d->cores = tl__alloc(opts->arch->clusters * TL_CORES_PER_CLUSTER, sizeof(struct tl_core_role));
     if (d->threads == NULL || d->scheds == NULL || d->cores == NULL)
         goto out;
@@ -264,7 +267,7 @@ void tl__device_destroy(struct tl_device *d)
         tl__join(d->threads[i]);
     tl__device_free_rings(d);
     if (d->scheds != NULL)
-        tl__release(d->scheds, TL_MAX_SCHEDULERS * sizeof(struct tl_sched));
+        tl__release(d->scheds, TL_MAX_SCHEDULERS * sizeof(struct tl_scheduler));
     tl__free(d->by_func);
     tl__free(d->cores);
     tl__free(d->threads);

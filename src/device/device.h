@@ -11,7 +11,7 @@
 #include <tasklens/program.h>
 
 #include "arch/arch.h"
-#include "device/counters.h"
+#include "device/counter_ops.h"
 #include "wire/bell.h"
 #include "wire/launch.h"
 #include "wire/memory.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Choosing a ready task and giving its subtasks to cores. Runs under the scheduler's lock. */
+#include "device/device_impl.h"
 #include "device/probes.h"
 
-void tl__make_ready(struct tl_device *d, struct tl_sched *s, struct tl_slot *slot)
+void tl__make_ready(struct tl_device *d, struct tl_scheduler *s, struct tl_slot *slot)
 {
     assert(tl_load_rlx(&slot->waits) == 0);                 /* DI1; relaxed: who counted it to 0 calls this (D1/D2) */
     assert(tl_load_rlx(&slot->fanout) != TL_FANOUT_CLOSED); /* DI2 */
@@ -19,7 +20,7 @@ void tl__make_ready(struct tl_device *d, struct tl_sched *s, struct tl_slot *slo
                         "the ready queue is full although it holds every slot: a defect of the runtime");
 }
 
-static struct tl_slot *take_ready(struct tl_sched *s, unsigned shape)
+static struct tl_slot *take_ready(struct tl_scheduler *s, unsigned shape)
 {
     struct tl_slot *slot = s->held[shape];
 
@@ -42,7 +43,7 @@ static struct tl_slot *take_ready(struct tl_sched *s, unsigned shape)
 }
 
 /* What this scheduler has no room for is for the others. */
-static void share_local(struct tl_sched *s, unsigned shape)
+static void share_local(struct tl_scheduler *s, unsigned shape)
 {
     struct tl_slot *slot;
 
@@ -54,7 +55,7 @@ static void share_local(struct tl_sched *s, unsigned shape)
     }
 }
 
-static void send(struct tl_sched *s, unsigned kind, unsigned cluster, struct tl_slot *slot, uint32_t block)
+static void send(struct tl_scheduler *s, unsigned kind, unsigned cluster, struct tl_slot *slot, uint32_t block)
 {
     struct tl_core_role *core = s->cores[kind][cluster];
     uint64_t bit = UINT64_C(1) << cluster;
@@ -69,7 +70,7 @@ static void send(struct tl_sched *s, unsigned kind, unsigned cluster, struct tl_
 }
 
 /* Clusters on which every core that `slot` needs has room; idle ones alone where there are any. */
-static uint64_t mix_clusters(const struct tl_sched *s, const struct tl_slot *slot)
+static uint64_t mix_clusters(const struct tl_scheduler *s, const struct tl_slot *slot)
 {
     uint64_t idle = UINT64_MAX, room = UINT64_MAX;
 
@@ -84,7 +85,7 @@ static uint64_t mix_clusters(const struct tl_sched *s, const struct tl_slot *slo
 }
 
 /* One block on one core or cluster. False: no room. */
-static bool place_block(struct tl_sched *s, struct tl_slot *slot, uint32_t block)
+static bool place_block(struct tl_scheduler *s, struct tl_slot *slot, uint32_t block)
 {
     uint64_t where;
 
@@ -110,7 +111,7 @@ static bool place_block(struct tl_sched *s, struct tl_slot *slot, uint32_t block
     return where != 0;
 }
 
-static bool has_room(const struct tl_sched *s, unsigned shape)
+static bool has_room(const struct tl_scheduler *s, unsigned shape)
 {
     if (shape == TL_SHAPE_AIC)
         return s->room[TL_KIND_AIC] != 0;
@@ -120,7 +121,7 @@ static bool has_room(const struct tl_sched *s, unsigned shape)
 }
 
 /* Gives out as many blocks as fit. True: all of them. */
-static bool place(struct tl_sched *s, struct tl_slot *slot)
+static bool place(struct tl_scheduler *s, struct tl_slot *slot)
 {
     const uint32_t blocks = slot->single ? 1 : slot->payload->block_num; /* the payload is not here yet */
 
@@ -141,7 +142,7 @@ static bool place(struct tl_sched *s, struct tl_slot *slot)
 }
 
 /* Records the inputs of a task that is about to start, once. False: the lane is parked. */
-static bool capture_inputs(struct tl_sched *s, struct tl_slot *slot)
+static bool capture_inputs(struct tl_scheduler *s, struct tl_slot *slot)
 {
     if (slot->captured)
         return true;
@@ -153,7 +154,7 @@ static bool capture_inputs(struct tl_sched *s, struct tl_slot *slot)
     return false;
 }
 
-static bool dispatch_shape(struct tl_sched *s, unsigned shape)
+static bool dispatch_shape(struct tl_scheduler *s, unsigned shape)
 {
     bool progress = false;
 
@@ -179,7 +180,7 @@ static bool dispatch_shape(struct tl_sched *s, unsigned shape)
     return progress;
 }
 
-bool tl__dispatch_step(struct tl_sched *s)
+bool tl__dispatch_step(struct tl_scheduler *s)
 {
     bool progress = false;
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a fault means, in the words of the program's author. All of it may run in a signal handler. */
 #include "device/fault.h"
+
 #include "base/count_of.h"
+#include "device/device_impl.h"
 
 #define NULL_PAGE UINT64_C(4096)       /* an address below it comes of a null pointer */
 #define NEAR_BYTES (UINT64_C(1) << 40) /* further from each argument than that, no argument explains the address */
@@ -13,13 +15,13 @@ static const uint8_t *buffer_of(const struct tl_device *d, const struct tl_tenso
     return tl__dev_ptr(&d->opts.memory, t->buffer, t->buffer_bytes);
 }
 
-struct tl_place tl__fault_place(uint64_t start, uint64_t bytes, uint32_t arg, uint64_t address)
+struct tl_fault_place tl__fault_place(uint64_t start, uint64_t bytes, uint32_t arg, uint64_t address)
 {
     if (address < start)
-        return (struct tl_place){TL_SIDE_BEFORE, arg, start - address};
+        return (struct tl_fault_place){TL_SIDE_BEFORE, arg, start - address};
     if (address - start >= bytes)
-        return (struct tl_place){TL_SIDE_PAST, arg, address - start - bytes};
-    return (struct tl_place){TL_SIDE_INSIDE, arg, address - start};
+        return (struct tl_fault_place){TL_SIDE_PAST, arg, address - start - bytes};
+    return (struct tl_fault_place){TL_SIDE_INSIDE, arg, address - start};
 }
 
 static bool is_output(uint8_t direction)
@@ -28,15 +30,15 @@ static bool is_output(uint8_t direction)
 }
 
 /* The nearest tensor; of two that are as near (views of one buffer) the one that fits the access. */
-static struct tl_place find_place(const struct tl_current *c, const struct tl_fault *f)
+static struct tl_fault_place find_place(const struct tl_current *c, const struct tl_fault *f)
 {
     const struct tl_task_payload *p = c->slot->payload;
-    struct tl_place best = {TL_SIDE_NONE, 0, 0};
+    struct tl_fault_place best = {TL_SIDE_NONE, 0, 0};
     bool best_fits = false;
 
     for (uint32_t i = 0; i < p->n_tensors && i < TL_MAX_TENSORS; i++) {
         const uint8_t *start = buffer_of(c->device, &p->tensors[i]);
-        struct tl_place here = tl__fault_place((uintptr_t)start, p->tensors[i].buffer_bytes, i, f->address);
+        struct tl_fault_place here = tl__fault_place((uintptr_t)start, p->tensors[i].buffer_bytes, i, f->address);
         bool fits = is_output(p->direction[i]) == (f->access == TL_ACCESS_WRITE);
         uint64_t far = here.side == TL_SIDE_INSIDE ? 0 : here.distance + 1;
         uint64_t best_far = best.side == TL_SIDE_INSIDE ? 0 : best.distance + 1;
@@ -93,7 +95,7 @@ void tl__fault_put_tensor(struct tl_text *t, const struct tl_task_payload *p, ui
 }
 
 /* "64 bytes past the end of " */
-void tl__fault_put_place(struct tl_text *t, const struct tl_place *place)
+void tl__fault_put_place(struct tl_text *t, const struct tl_fault_place *place)
 {
     if (place->side == TL_SIDE_INSIDE)
         tl__text_put(t, "at byte ");
@@ -114,7 +116,7 @@ static const char *access_name(uint8_t access)
 
 /* What was done wrong: "a write 64 bytes past the end of argument 1 (out float32[64])". */
 static void put_cause(struct tl_text *t, const struct tl_current *c, const struct tl_fault *f,
-                      const struct tl_place *place)
+                      const struct tl_fault_place *place)
 {
     if (f->overflow) {
         tl__text_put(t, "the stack overflowed");
@@ -184,7 +186,7 @@ static void put_where(struct tl_text *t, const struct tl_current *c)
 }
 
 static void put_line(struct tl_text *t, const struct tl_current *c, const struct tl_fault *f,
-                     const struct tl_place *place)
+                     const struct tl_fault_place *place)
 {
     if (f->signal == NULL) {
         put_who(t, c);
@@ -230,7 +232,7 @@ static void put_running(struct tl_text *t, const struct tl_current *c)
 }
 
 static void put_event(struct tl_text *t, const struct tl_current *c, const struct tl_fault *f,
-                      const struct tl_place *place)
+                      const struct tl_fault_place *place)
 {
     if (f->signal == NULL) {
         tl__text_put(t, "it called ");
@@ -253,7 +255,7 @@ static void put_event(struct tl_text *t, const struct tl_current *c, const struc
 }
 
 void tl__fault_put_args(struct tl_text *t, const struct tl_device *d, const struct tl_slot *slot,
-                        const struct tl_place *place)
+                        const struct tl_fault_place *place)
 {
     const struct tl_task_payload *p = slot->payload;
     const uint64_t *scalars = tl__payload_scalars(p);
@@ -317,7 +319,7 @@ void tl__device_describe(const struct tl_fault *fault, struct tl_run_status *sta
 {
     const struct tl_current *c = tl__current;
     struct tl_text text = tl__text(status->message, sizeof(status->message));
-    struct tl_place place = {TL_SIDE_NONE, 0, 0};
+    struct tl_fault_place place = {TL_SIDE_NONE, 0, 0};
 
     if (fault->has_address && !fault->overflow && fault->address >= NULL_PAGE && c != NULL && c->core != NULL)
         place = find_place(c, fault);

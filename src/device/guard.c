@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/guard_layout.h"
 #include "base/log.h"
+#include "device/device_impl.h"
 
 /* A closed page splits a mapping in two more. Linux gives a process 65,530 unless told otherwise (vm.max_map_count),
  * and whoever allocates memory needs some of them. */

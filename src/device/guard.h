@@ -12,7 +12,32 @@
 #ifndef TL_DEVICE_GUARD_H
 #define TL_DEVICE_GUARD_H
 
-#include "device/internal.h"
+#include "device/slot.h"
+#include "wire/launch.h"
+
+struct tl_device;
+
+/* A guarded buffer. */
+struct tl_guarded {
+    uint64_t buffer, bytes; /* device address */
+    uint64_t owner;         /* the task that allocated it; TL_NO_TASK: the program's own */
+    uint32_t arg;           /* which of its owner's tensors it is */
+    bool used, soft;        /* soft: its guard page is a canary */
+};
+
+struct tl_guard_heap {
+    uint64_t start, pages;      /* what whole pages fill of the ring's heap */
+    struct tl_guarded *of_page; /* the buffer that begins in each */
+};
+
+struct tl_guard {
+    uint32_t align;  /* least alignment of buffers; 0: this run is not guarded */
+    bool soft;       /* the system gives no more guard pages; orchestrator */
+    uint32_t closed; /* guard pages; orchestrator */
+    uint32_t n_program;
+    struct tl_guarded program[TL_MAX_PROGRAM_ARGS];
+    struct tl_guard_heap heap[TL_GRAPH_RINGS];
+};
 
 /* Guards the program's tensors. Nothing in a run without --guard. 0, TL_ENOMEM. */
 int tl__guard_begin(struct tl_device *d);

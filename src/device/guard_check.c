@@ -2,8 +2,8 @@
 /* Looking at the canaries, and what is said of one that is damaged. */
 #include "base/guard_layout.h"
 #include "base/text.h"
+#include "device/device_impl.h"
 #include "device/fault.h"
-#include "device/guard.h"
 
 static bool find_damage(const struct tl_device *d, uint64_t start, uint64_t end, uint64_t *ret_address)
 {
@@ -54,7 +54,7 @@ static bool fail(struct tl_device *d, const char *line, struct tl_text *ret_bloc
 static void tell(struct tl_device *d, const struct tl_slot *slot, uint32_t arg, uint64_t address)
 {
     const struct tl_tensor *tensor = &slot->payload->tensors[arg];
-    const struct tl_place place = tl__fault_place(tensor->buffer, tensor->buffer_bytes, arg, address);
+    const struct tl_fault_place place = tl__fault_place(tensor->buffer, tensor->buffer_bytes, arg, address);
     char line[900];
     struct tl_text t = tl__text(line, sizeof(line));
 
@@ -73,7 +73,7 @@ static void tell(struct tl_device *d, const struct tl_slot *slot, uint32_t arg, 
 /* A buffer that was damaged after the last task that had it. */
 static void tell_stray(struct tl_device *d, const struct tl_guarded *g, uint64_t address)
 {
-    const struct tl_place place = tl__fault_place(g->buffer, g->bytes, g->arg, address);
+    const struct tl_fault_place place = tl__fault_place(g->buffer, g->bytes, g->arg, address);
     char line[900];
     struct tl_text t = tl__text(line, sizeof(line));
 

@@ -6,9 +6,12 @@
  * the launch says about rings and dump. A run with guards is always built: they are laid as memory is handed out.
  * docs/adr/0003 says why. One thread, the run's, between and before runs.
  */
-#include "device/internal.h"
+#include "device/image.h"
 
 #include <string.h>
+
+#include "device/device_impl.h"
+#include "device/orch.h"
 
 /* The definition, before its parameters and tensors. Bytes are compared: no padding, and all of it is written. */
 struct definition {

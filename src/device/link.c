@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Linking a new task to its predecessors, and taking slots back. Orchestrator's thread only. */
-#include "device/internal.h"
+#include "device/device_impl.h"
+#include "device/orch.h"
 
 /* Adds `dep` to its predecessor's fanout. False: the predecessor is complete, there is nothing to wait for. */
 static bool join_fanout(struct tl_dep *dep)

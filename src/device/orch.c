@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The orchestrator's calls: submission with back-pressure, scopes, tags. One thread, the orchestration's. */
-#include "device/fault.h"
-#include "device/guard.h"
-#include "device/probes.h"
+#include "device/orch.h"
 
 #include <stdio.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "device/device_impl.h"
+#include "device/fault.h"
+#include "device/probes.h"
 #include "wire/scope_record.h"
 
 #define RECLAIM_EVERY 32u /* submits; small, so that memory is used again while it is in cache */

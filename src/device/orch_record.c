@@ -7,11 +7,13 @@
  * orchestration is over, or when a hang was declared and its thread may never come back from the program's code. A lock
  * keeps them apart (O1); it is free but for those moments.
  */
-#include "device/internal.h"
+#include "device/orch_record.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "device/device_impl.h"
+#include "device/orch.h"
 
 static bool try_lock(struct tl_orch_record *r)
 {

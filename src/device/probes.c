@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "device/device_impl.h"
+#include "device/orch.h"
 
 #define STREAM(id, number, collector, name, writer, from) [TL_STREAM_##id] = &tl__##name##_probe,
 const struct tl_probe_ops *const tl__probe_rows[TL_STREAM_COUNT] = {
@@ -52,7 +54,7 @@ void tl__probes_begin(struct tl_device *d)
     }
 }
 
-int tl__probes_begin_role(struct tl_sched *s)
+int tl__probes_begin_role(struct tl_scheduler *s)
 {
     int rc = 0;
 
@@ -64,14 +66,14 @@ int tl__probes_begin_role(struct tl_sched *s)
     return rc;
 }
 
-bool tl__probes_inputs(struct tl_sched *s, struct tl_slot *slot)
+bool tl__probes_inputs(struct tl_scheduler *s, struct tl_slot *slot)
 {
     const uint32_t stream = s->device->probes.inputs;
 
     return stream == 0 || tl__probe_rows[__builtin_ctz(stream)]->inputs(s, slot) != TL_EAGAIN;
 }
 
-bool tl__probes_outputs(struct tl_sched *s, struct tl_slot *slot)
+bool tl__probes_outputs(struct tl_scheduler *s, struct tl_slot *slot)
 {
     const uint32_t stream = s->device->probes.outputs;
 
@@ -99,7 +101,7 @@ void tl__probes_after(const struct tl_device *d, struct tl_token *token)
     }
 }
 
-bool tl__probes_subtask(struct tl_sched *s, struct tl_core_role *core)
+bool tl__probes_subtask(struct tl_scheduler *s, struct tl_core_role *core)
 {
     struct tl_token *token = &core->token[core->seen & 1];
 
@@ -112,7 +114,7 @@ bool tl__probes_subtask(struct tl_sched *s, struct tl_core_role *core)
     return true;
 }
 
-void tl__probes_expected(struct tl_sched *s, const struct tl_slot *slot)
+void tl__probes_expected(struct tl_scheduler *s, const struct tl_slot *slot)
 {
     FOR_EACH(i, s->device->probes.expected)
     {
@@ -120,7 +122,7 @@ void tl__probes_expected(struct tl_sched *s, const struct tl_slot *slot)
     }
 }
 
-bool tl__probes_hung(struct tl_sched *s)
+bool tl__probes_hung(struct tl_scheduler *s)
 {
     FOR_EACH(i, s->device->probes.hung)
     {

@@ -8,7 +8,7 @@
 #ifndef TL_DEVICE_PROBES_H
 #define TL_DEVICE_PROBES_H
 
-#include "device/internal.h"
+#include "device/orch.h"
 
 struct tl_tensor;
 
@@ -22,21 +22,21 @@ struct tl_probe_ops {
     /* Before a run's roles are made. */
     void (*begin)(struct tl_device *d);
     /* Once the scheduler's lanes are bound. 0, or TL_ECORRUPT. */
-    int (*begin_role)(struct tl_sched *s);
+    int (*begin_role)(struct tl_scheduler *s);
 
     /* A task is about to be dispatched; its last subtask has finished, and it is about to retire. One stream at most has
      * these: where they return TL_EAGAIN, the scheduler goes on with its capture (tl__probe_resume). */
-    int (*inputs)(struct tl_sched *s, struct tl_slot *slot);
-    int (*outputs)(struct tl_sched *s, struct tl_slot *slot);
+    int (*inputs)(struct tl_scheduler *s, struct tl_slot *slot);
+    int (*outputs)(struct tl_scheduler *s, struct tl_slot *slot);
     /* Right before and after a kernel, on its core's thread. */
     void (*before)(const struct tl_device *d, struct tl_token *token, struct tl_kernel_args *args);
     void (*after)(const struct tl_device *d, struct tl_token *token);
     /* A subtask that the scheduler takes back from its core, before anything else is done with it. */
-    int (*subtask)(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token);
+    int (*subtask)(struct tl_scheduler *s, const struct tl_core_role *core, struct tl_token *token);
     /* Records that a retired task calls for by the rules alone. */
-    uint64_t (*expected)(const struct tl_sched *s, const struct tl_slot *slot);
+    uint64_t (*expected)(const struct tl_scheduler *s, const struct tl_slot *slot);
     /* After a hang: what is to be recorded of tasks that never finish. */
-    int (*hung)(struct tl_sched *s);
+    int (*hung)(struct tl_scheduler *s);
 
     /* Orchestrator's thread, as those that follow. A task was planned, and cannot run yet; of tl_alloc_tensors
      * (plan->args NULL) with what it allocates. */
@@ -65,17 +65,17 @@ static inline uint64_t tl__subtasks_of(const struct tl_slot *slot)
 
 /* Which streams that are on have an operation is found once a run, before its roles are made; then their `begin`. */
 void tl__probes_begin(struct tl_device *d);
-int tl__probes_begin_role(struct tl_sched *s);
+int tl__probes_begin_role(struct tl_scheduler *s);
 void tl__probes_before(const struct tl_device *d, struct tl_token *token, struct tl_kernel_args *args);
 void tl__probes_after(const struct tl_device *d, struct tl_token *token);
 /* False: the lane is parked. */
-bool tl__probes_inputs(struct tl_sched *s, struct tl_slot *slot);
-bool tl__probes_outputs(struct tl_sched *s, struct tl_slot *slot);
+bool tl__probes_inputs(struct tl_scheduler *s, struct tl_slot *slot);
+bool tl__probes_outputs(struct tl_scheduler *s, struct tl_slot *slot);
 /* False: a lane is parked, and the subtask stays with the core. */
-bool tl__probes_subtask(struct tl_sched *s, struct tl_core_role *core);
-void tl__probes_expected(struct tl_sched *s, const struct tl_slot *slot);
+bool tl__probes_subtask(struct tl_scheduler *s, struct tl_core_role *core);
+void tl__probes_expected(struct tl_scheduler *s, const struct tl_slot *slot);
 /* False: a lane is parked. */
-bool tl__probes_hung(struct tl_sched *s);
+bool tl__probes_hung(struct tl_scheduler *s);
 void tl__probes_submit(struct tl_orch *o, const struct tl_plan *plan, struct tl_tensor *const *allocated,
                        uint32_t count);
 void tl__probes_submitted(struct tl_orch *o, uint64_t task_id, uint64_t start);
@@ -83,7 +83,7 @@ void tl__probes_scope(struct tl_orch *o, const struct tl_scope_info *scope, unsi
 void tl__probes_end(struct tl_orch *o, bool failed);
 
 /* Whether a scheduler, or the orchestrator, records anything at all: the one branch. */
-static inline bool tl__sched_records(const struct tl_sched *s)
+static inline bool tl__sched_records(const struct tl_scheduler *s)
 {
     return TASKLENS_DFX && s->rec.on != 0;
 }

@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "device/slot.h"
 
 int tl__ready_init(struct tl_ready *q, uint64_t capacity)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a run that stands still looks like: one line a stuck task, and the outputs of what still runs. */
-#include "device/internal.h"
+#include "device/stall.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "base/log.h"
+#include "device/device_impl.h"
+#include "device/dump_probe.h"
 
 #define MAX_LINES 16u /* tasks told one by one; the rest are counted */
 
@@ -216,7 +218,7 @@ void tl__stall_lines(struct tl_device *d, uint64_t still_ns, char *text, size_t 
                      active == 0 && told != 0 ? ", all of which wait for others (deadlocked dependencies)" : "", first);
 }
 
-int tl__stall_capture(struct tl_sched *s)
+int tl__stall_capture(struct tl_scheduler *s)
 {
     while (s->next_stalled < s->n_clusters * TL_KIND_COUNT) {
         uint32_t i = s->next_stalled++;

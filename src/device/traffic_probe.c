@@ -3,10 +3,11 @@
  * Traffic on the device: a record for each subtask that a scheduler takes back from its core, with what its kernel counted
  * (tl_count) and, by views and directions, what its task's arguments are. Runs under the scheduler's lock.
  */
-#include "device/probes.h"
 
 #include <string.h>
 
+#include "device/probes.h"
+#include "device/scheduler.h"
 #include "wire/traffic_record.h"
 
 _Static_assert(TL_WIRE_TRAFFIC_ARGS >= TL_MAX_TENSORS, "room for all tensors of a task");
@@ -74,7 +75,7 @@ static void fill(struct tl_wire_traffic *r, const struct tl_core_role *core, con
         r->args[i] = arg_of(slot, i);
 }
 
-static int traffic_subtask(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token)
+static int traffic_subtask(struct tl_scheduler *s, const struct tl_core_role *core, struct tl_token *token)
 {
     struct tl_producer *lane = &s->rec.producer[TL_STREAM_TRAFFIC];
     uint64_t offset;
@@ -88,7 +89,7 @@ static int traffic_subtask(struct tl_sched *s, const struct tl_core_role *core, 
     return 0;
 }
 
-static uint64_t traffic_expected(const struct tl_sched *s, const struct tl_slot *slot)
+static uint64_t traffic_expected(const struct tl_scheduler *s, const struct tl_slot *slot)
 {
     (void)s;
     return tl__subtasks_of(slot);

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#include "base/env.h"
+#include "device/core.h"
+
 #define MAX_CORES (TL_MAX_CLUSTERS * TL_CORES_PER_CLUSTER)
 
 /* One withheld output. Each core has its own row; the thread that runs the core is the only one to touch it. */

@@ -7,7 +7,7 @@
 #ifndef TL_DEVICE_WITHHOLD_H
 #define TL_DEVICE_WITHHOLD_H
 
-#include "device/internal.h"
+#include "device/core.h"
 
 #ifdef TASKLENS_CONTROLLED
 void tl__withhold_begin(const struct tl_core_role *core, const struct tl_task_payload *p, void **data);

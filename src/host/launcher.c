@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "artifact/dispatch.h"
+#include "artifact/dispatch_program.h"
 #include "base/count_of.h"
 #include "base/error.h"
 #include "base/number.h"

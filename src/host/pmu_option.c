@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arch/pmu.h"
+#include "arch/pmu_set.h"
 #include "base/log.h"
 #include "host/worker_impl.h"
 

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "artifact/dispatch.h"
+#include "artifact/dispatch_program.h"
 #include "host/launcher.h"
 
 /* Makes the root: `out`, or outputs/<program>_<case>_<job> under a launcher, else a directory for this run alone.

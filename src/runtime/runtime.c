@@ -5,6 +5,7 @@
 
 #include <tasklens/error.h>
 
+#include "device/device_run.h"
 #include "runtime/policies.h"
 #include "base/count_of.h"
 

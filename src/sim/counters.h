@@ -7,7 +7,7 @@
 #ifndef TL_SIM_COUNTERS_H
 #define TL_SIM_COUNTERS_H
 
-#include "device/counters.h"
+#include "device/counter_ops.h"
 
 struct tl_counters;
 

@@ -18,7 +18,7 @@
 #include "support/seeds.h"
 
 #define MS UINT64_C(1000000)
-#define LOOK_NS (100 * MS) /* between two looks of the watch, src/device/watch.c */
+#define LOOK_NS (100 * MS) /* between two looks of the watch, src/device/hang_watch.c */
 #define FROZEN_NS (10 * MS)
 #define COMPUTES_NS (5000 * MS) /* the orchestration, after its last submit */
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "artifact/dispatch.h"
+#include "artifact/dispatch_program.h"
 #include "artifact/rank_clock.h"
 
 static void a_dispatch(const uint8_t *data, size_t size)

@@ -6,7 +6,7 @@
 #include "scene/cli.h"
 #include "unit/swim_world.h"
 
-#include "artifact/dispatch.h"
+#include "artifact/dispatch_program.h"
 #include "artifact/rank_clock.h"
 
 static struct swim_world w;

@@ -9,7 +9,7 @@
 #include <signal.h>
 
 #include "artifact/dfx_meta.h"
-#include "artifact/dispatch.h"
+#include "artifact/dispatch_program.h"
 #include "artifact/rank_clock.h"
 #include "base/env.h"
 

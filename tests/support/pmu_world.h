@@ -12,7 +12,7 @@
 
 #include <tasklens/program.h>
 
-#include "arch/pmu.h"
+#include "arch/pmu_set.h"
 #include "artifact/pmu.h"
 #include "support/capture.h"
 

@@ -2,7 +2,7 @@
 /* The counters of both chips: what the format pins, and what the model makes of counts. */
 #include "unit/artifact_fixture.h"
 
-#include "arch/pmu.h"
+#include "arch/pmu_set.h"
 #include "artifact/pmu.h"
 
 static const uint32_t events[] = {1, 2, 4, 5, 6, 7, 8};

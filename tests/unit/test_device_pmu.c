@@ -50,7 +50,7 @@ static const struct tl_counter_ops ops = {&machine, machine_begin, machine_read}
 
 static struct fake_world world;
 static struct tl_device device;
-static struct tl_sched sched;
+static struct tl_scheduler sched;
 static struct tl_core_role core;
 static struct tl_slot slot;
 static struct tl_task_payload payload;

@@ -2,7 +2,7 @@
 /* dispatch_program.json and clock.json: what is written is read back, what is wrong is refused by field. */
 #include "unit/artifact_fixture.h"
 
-#include "artifact/dispatch.h"
+#include "artifact/dispatch_program.h"
 #include "artifact/rank_clock.h"
 
 static const struct tl_dispatch full = {.program = "vector_add",

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "artifact/dispatch.h"
+#include "artifact/dispatch_program.h"
 
 struct tl_rank_leaf {
     char *path;

@@ -3,8 +3,8 @@
  * The counters of the machine that plays the chip, as the device sees them: a table of functions that who makes the
  * device hands it, so that nothing here knows an operating system.
  */
-#ifndef TL_DEVICE_COUNTERS_H
-#define TL_DEVICE_COUNTERS_H
+#ifndef TL_DEVICE_COUNTER_OPS_H
+#define TL_DEVICE_COUNTER_OPS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,11 +4,12 @@
  * machine counts around it, so that the two subtasks that a core may hold never mix. The scheduler turns that into the
  * columns of the event type when it takes the subtask back.
  */
-#include "device/probes.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "device/device_impl.h"
+#include "device/probes.h"
 #include "wire/pmu_record.h"
 
 #define CORE_CYCLES "CYCLES" /* what counts in core cycles is a share of these */
@@ -114,7 +115,7 @@ static void fill_counters(const struct tl_pmu_plan *plan, const struct tl_token 
     }
 }
 
-static int pmu_record(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token)
+static int pmu_record(struct tl_scheduler *s, const struct tl_core_role *core, struct tl_token *token)
 {
     const struct tl_pmu_plan *plan = &s->device->pmu;
     struct tl_producer *lane = &s->rec.producer[TL_STREAM_PMU];
@@ -139,7 +140,7 @@ static int pmu_record(struct tl_sched *s, const struct tl_core_role *core, struc
     return 0;
 }
 
-static uint64_t pmu_expected(const struct tl_sched *s, const struct tl_slot *slot)
+static uint64_t pmu_expected(const struct tl_scheduler *s, const struct tl_slot *slot)
 {
     (void)s;
     return tl__subtasks_of(slot);

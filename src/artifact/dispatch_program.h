@@ -4,8 +4,8 @@
  * stands in ROOT/rank<R>/d<K>/ beside what was recorded, because the path says where something ran, not what. One
  * writer and one reader; files made by others of this kind may say no more than the program's name.
  */
-#ifndef TL_ARTIFACT_DISPATCH_H
-#define TL_ARTIFACT_DISPATCH_H
+#ifndef TL_ARTIFACT_DISPATCH_PROGRAM_H
+#define TL_ARTIFACT_DISPATCH_PROGRAM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A scheduler's step: a short list of named steps, each of which says whether it moved anything. */
-#include "device/probes.h"
+#include "device/scheduler.h"
 
 #include <tasklens/error.h>
 
+#include "device/device_impl.h"
+#include "device/dump_probe.h"
+#include "device/probes.h"
+#include "device/swimlane_probe.h"
 #include "wire/dump_record.h"
 
-bool tl__sched_has_work(struct tl_sched *s)
+bool tl__sched_has_work(struct tl_scheduler *s)
 {
     struct tl_device *d = s->device;
 
@@ -22,7 +26,7 @@ bool tl__sched_has_work(struct tl_sched *s)
 }
 
 /* Goes on with the capture that a full lane interrupted. False: still parked. */
-static bool resume_capture(struct tl_sched *s)
+static bool resume_capture(struct tl_scheduler *s)
 {
     struct tl_capture *c = &s->probe.capture;
     struct tl_slot *slot = c->slot;
@@ -37,14 +41,14 @@ static bool resume_capture(struct tl_sched *s)
 }
 
 /* What it goes on with: what its retirement resolves lies within a phase like any other. */
-static enum tl_wire_phase_kind resumed_phase(const struct tl_sched *s)
+static enum tl_wire_phase_kind resumed_phase(const struct tl_scheduler *s)
 {
     return s->probe.capture.stage == TL_WIRE_AFTER_COMPLETION ? TL_WIRE_PHASE_COMPLETE : TL_WIRE_PHASE_DISPATCH;
 }
 
 #ifndef NDEBUG
 /* DI9: no task waits in a scheduler that has ended. */
-static bool holds_nothing(const struct tl_sched *s)
+static bool holds_nothing(const struct tl_scheduler *s)
 {
     for (unsigned shape = 0; shape < TL_SHAPE_COUNT; shape++)
         if (s->held[shape] != NULL || s->local[shape] != NULL)
@@ -57,7 +61,7 @@ static bool holds_nothing(const struct tl_sched *s)
 }
 
 /* DI3, DI5: the bits say what the cores' counts say, and each list is as long as its count. */
-static bool is_sound(const struct tl_sched *s)
+static bool is_sound(const struct tl_scheduler *s)
 {
     for (unsigned k = 0; k < TL_KIND_COUNT; k++)
         for (uint32_t c = 0; c < s->n_clusters; c++) {
@@ -81,7 +85,7 @@ static bool is_sound(const struct tl_sched *s)
 #endif
 
 /* The run is drained: hand over the rest of the lane. */
-static bool end_step(struct tl_sched *s)
+static bool end_step(struct tl_scheduler *s)
 {
     if (tl_load_rlx(&s->ended) != 0) /* relaxed: written under the lock */
         return false;
@@ -97,7 +101,7 @@ static bool end_step(struct tl_sched *s)
     return true;
 }
 
-static bool in_flight(const struct tl_sched *s)
+static bool in_flight(const struct tl_scheduler *s)
 {
     uint64_t all = s->n_clusters == 64 ? UINT64_MAX : (UINT64_C(1) << s->n_clusters) - 1;
 
@@ -108,7 +112,7 @@ static bool in_flight(const struct tl_sched *s)
 }
 
 /* Nothing more will happen on this scheduler's lane. After a failure that is so once its own cores are done. */
-static bool drained(struct tl_sched *s)
+static bool drained(struct tl_scheduler *s)
 {
     struct tl_device *d = s->device;
 
@@ -121,7 +125,7 @@ static bool drained(struct tl_sched *s)
     return tl__device_retired(d) == tl_load_rlx(&d->submitted);
 }
 
-static void note_work(struct tl_sched *s)
+static void note_work(struct tl_scheduler *s)
 {
     uint32_t work = s->probe.capture.slot != NULL || s->phases.count != 0;
 
@@ -134,7 +138,7 @@ static void note_work(struct tl_sched *s)
         tl_store_rlx(&s->deadline_ns, tl__recorder_deadline(&s->rec)); /* relaxed: the sleeper stepped it */
 }
 
-static bool step_locked(struct tl_sched *s)
+static bool step_locked(struct tl_scheduler *s)
 {
     bool progress = false, completed;
 
@@ -156,7 +160,7 @@ static bool step_locked(struct tl_sched *s)
     return progress;
 }
 
-bool tl__sched_step(struct tl_sched *s)
+bool tl__sched_step(struct tl_scheduler *s)
 {
     uint32_t unlocked = 0;
     bool progress;

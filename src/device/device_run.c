@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One launch: reading it, setting the roles up, running them, reporting. Runs on the thread that received it. */
-#include "device/guard.h"
-#include "device/probes.h"
+#include "device/device_run.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/format.h"
+#include "device/device_impl.h"
+#include "device/dump_probe.h"
+#include "device/orch.h"
+#include "device/probes.h"
+#include "device/swimlane_probe.h"
 #include "wire/parked.h"
 
 #define MAX_FUNC 65536 /* func_ids above would make the table absurd */
@@ -142,7 +146,7 @@ static int index_kernels(struct tl_device *d)
 /* --- roles
  * ------------------------------------------------------------------------------------------------------------- */
 
-static void make_core(struct tl_device *d, struct tl_sched *s, unsigned kind, uint32_t id)
+static void make_core(struct tl_device *d, struct tl_scheduler *s, unsigned kind, uint32_t id)
 {
     struct tl_core_role *core = &d->cores[id];
     uint64_t bit = UINT64_C(1) << s->n_clusters;
@@ -165,9 +169,9 @@ static int make_roles(struct tl_device *d)
 
     d->n_scheds = d->launch->schedulers;
     d->n_cores = clusters * TL_CORES_PER_CLUSTER;
-    memset(d->scheds, 0, TL_MAX_SCHEDULERS * sizeof(struct tl_sched));
+    memset(d->scheds, 0, TL_MAX_SCHEDULERS * sizeof(struct tl_scheduler));
     for (uint32_t c = 0; c < clusters; c++) {
-        struct tl_sched *s = &d->scheds[c % d->n_scheds];
+        struct tl_scheduler *s = &d->scheds[c % d->n_scheds];
 
         make_core(d, s, TL_KIND_AIC, c);
         make_core(d, s, TL_KIND_AIV0, clusters + 2 * c);

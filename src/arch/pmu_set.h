@@ -4,8 +4,8 @@
  * can come from. A column is one event of the machine that plays the chip, where that machine counts the same thing; or
  * a model, a weighted sum of what kernels report by tl_count, divided by a stated throughput; or neither.
  */
-#ifndef TL_ARCH_PMU_H
-#define TL_ARCH_PMU_H
+#ifndef TL_ARCH_PMU_SET_H
+#define TL_ARCH_PMU_SET_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "arch/pmu.h"
+#include "arch/pmu_set.h"
 
 #include <stdbool.h>
 

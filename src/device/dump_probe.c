@@ -4,21 +4,24 @@
  * argument by argument; where the lane is full it stops, and tl__probe_resume goes on with the same argument.
  * Runs under the scheduler's lock. Rules: docs/formats/args_dump.md.
  */
-#include "device/probes.h"
+#include "device/dump_probe.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "device/device_impl.h"
+#include "device/probes.h"
+#include "device/stall.h"
 #include "tensor/gather.h"
 #include "wire/dump_record.h"
 
-static struct tl_producer *lane_of(struct tl_sched *s)
+static struct tl_producer *lane_of(struct tl_scheduler *s)
 {
     return &s->rec.producer[TL_STREAM_DUMP];
 }
 
-int tl__probe_begin(struct tl_sched *s)
+int tl__probe_begin(struct tl_scheduler *s)
 {
     const struct tl_launch *l = s->device->launch;
 
@@ -86,13 +89,13 @@ uint64_t tl__probe_expected(const struct tl_probe *p, const struct tl_slot *slot
     return n;
 }
 
-static bool first_time(struct tl_sched *s, uint32_t warning)
+static bool first_time(struct tl_scheduler *s, uint32_t warning)
 {
     return (tl_or_acq_rel(&s->device->warned, warning) & warning) == 0; /* W1: one thread gives each warning */
 }
 
 /* The signature and the submitted directions should agree; each kind of disagreement is told once a run. */
-static void check_layout(struct tl_sched *s, const struct tl_slot *slot)
+static void check_layout(struct tl_scheduler *s, const struct tl_slot *slot)
 {
     static const uint8_t role_in_signature[] = {[TL_IN] = TL_WIRE_INPUT,
                                                 [TL_OUT] = TL_WIRE_OUTPUT,
@@ -158,7 +161,7 @@ struct item {
     uint8_t role;
 };
 
-static void look(const struct tl_sched *s, const struct tl_slot *slot, uint32_t i, struct item *item)
+static void look(const struct tl_scheduler *s, const struct tl_slot *slot, uint32_t i, struct item *item)
 {
     const struct tl_task_payload *p = slot->payload;
     const struct tl_tensor *t = &p->tensors[i];
@@ -187,7 +190,7 @@ static void look(const struct tl_sched *s, const struct tl_slot *slot, uint32_t 
 }
 
 /* One record with all of its payload, or as much as is kept. */
-static int record_tensor(struct tl_sched *s, uint32_t i, struct item *item)
+static int record_tensor(struct tl_scheduler *s, uint32_t i, struct item *item)
 {
     struct tl_probe *p = &s->probe;
     struct tl_producer *lane = lane_of(s);
@@ -224,7 +227,7 @@ static int record_tensor(struct tl_sched *s, uint32_t i, struct item *item)
 }
 
 /* One piece of a payload larger than the arena. */
-static int record_piece(struct tl_sched *s, uint32_t i, const struct item *item)
+static int record_piece(struct tl_scheduler *s, uint32_t i, const struct item *item)
 {
     struct tl_probe *p = &s->probe;
     struct tl_producer *lane = lane_of(s);
@@ -269,7 +272,7 @@ static int record_piece(struct tl_sched *s, uint32_t i, const struct item *item)
     return 0;
 }
 
-static int record_pieces(struct tl_sched *s, uint32_t i, const struct item *item)
+static int record_pieces(struct tl_scheduler *s, uint32_t i, const struct item *item)
 {
     struct tl_capture *c = &s->probe.capture;
     int ret = 0;
@@ -283,7 +286,7 @@ static int record_pieces(struct tl_sched *s, uint32_t i, const struct item *item
     return ret;
 }
 
-static int capture_tensor(struct tl_sched *s, uint32_t i)
+static int capture_tensor(struct tl_scheduler *s, uint32_t i)
 {
     const struct tl_slot *slot = s->probe.capture.slot;
     struct item item;
@@ -297,7 +300,7 @@ static int capture_tensor(struct tl_sched *s, uint32_t i)
     return record_tensor(s, i, &item);
 }
 
-static int capture_scalar(struct tl_sched *s, uint32_t i)
+static int capture_scalar(struct tl_scheduler *s, uint32_t i)
 {
     struct tl_probe *p = &s->probe;
     struct tl_producer *lane = lane_of(s);
@@ -330,7 +333,7 @@ static int capture_scalar(struct tl_sched *s, uint32_t i)
 
 /* --- what will be recorded --------------------------------------------------------------------------------------- */
 
-uint64_t tl__probe_payload_bytes(const struct tl_sched *s, const struct tl_slot *slot)
+uint64_t tl__probe_payload_bytes(const struct tl_scheduler *s, const struct tl_slot *slot)
 {
     const struct tl_task_payload *p = slot->payload;
     uint64_t arena = s->rec.producer[TL_STREAM_DUMP].arena_bytes, sum = 0;
@@ -350,7 +353,7 @@ uint64_t tl__probe_payload_bytes(const struct tl_sched *s, const struct tl_slot 
 
 void tl__probe_foresee(const struct tl_device *d, struct tl_foreseen *ret_foreseen)
 {
-    const struct tl_sched *s = &d->scheds[0];
+    const struct tl_scheduler *s = &d->scheds[0];
 
     *ret_foreseen = (struct tl_foreseen){0};
     for (unsigned r = 0; r < TL_GRAPH_RINGS; r++) {
@@ -370,7 +373,7 @@ void tl__probe_foresee(const struct tl_device *d, struct tl_foreseen *ret_forese
 
 /* --- the capture of one stage ------------------------------------------------------------------------------------ */
 
-int tl__probe_resume(struct tl_sched *s)
+int tl__probe_resume(struct tl_scheduler *s)
 {
     struct tl_capture *c = &s->probe.capture;
     const struct tl_task_payload *p = c->slot->payload;
@@ -386,7 +389,7 @@ int tl__probe_resume(struct tl_sched *s)
     return 0;
 }
 
-static int begin_capture(struct tl_sched *s, struct tl_slot *slot, uint8_t stage, bool partial)
+static int begin_capture(struct tl_scheduler *s, struct tl_slot *slot, uint8_t stage, bool partial)
 {
     struct tl_capture *c = &s->probe.capture;
 
@@ -399,7 +402,7 @@ static int begin_capture(struct tl_sched *s, struct tl_slot *slot, uint8_t stage
     return tl__probe_resume(s);
 }
 
-int tl__probe_task(struct tl_sched *s, struct tl_slot *slot, uint8_t stage)
+int tl__probe_task(struct tl_scheduler *s, struct tl_slot *slot, uint8_t stage)
 {
     if (stage == TL_WIRE_BEFORE_DISPATCH)
         check_layout(s, slot);
@@ -409,22 +412,22 @@ int tl__probe_task(struct tl_sched *s, struct tl_slot *slot, uint8_t stage)
     return begin_capture(s, slot, stage, false);
 }
 
-int tl__probe_partial(struct tl_sched *s, struct tl_slot *slot)
+int tl__probe_partial(struct tl_scheduler *s, struct tl_slot *slot)
 {
     return begin_capture(s, slot, TL_WIRE_AFTER_COMPLETION, true);
 }
 
-static int dump_inputs(struct tl_sched *s, struct tl_slot *slot)
+static int dump_inputs(struct tl_scheduler *s, struct tl_slot *slot)
 {
     return tl__probe_task(s, slot, TL_WIRE_BEFORE_DISPATCH);
 }
 
-static int dump_outputs(struct tl_sched *s, struct tl_slot *slot)
+static int dump_outputs(struct tl_scheduler *s, struct tl_slot *slot)
 {
     return tl__probe_task(s, slot, TL_WIRE_AFTER_COMPLETION);
 }
 
-static uint64_t dump_expected(const struct tl_sched *s, const struct tl_slot *slot)
+static uint64_t dump_expected(const struct tl_scheduler *s, const struct tl_slot *slot)
 {
     return tl__probe_expected(&s->probe, slot);
 }

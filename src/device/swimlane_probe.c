@@ -5,11 +5,14 @@
  * record, of its own token, however early its FIN comes. Phases wait in the scheduler and go to their lane between
  * steps, because a step cannot stop half way for a lane that is full. Runs under the scheduler's lock.
  */
-#include "device/probes.h"
+#include "device/swimlane_probe.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "device/device_impl.h"
+#include "device/orch.h"
+#include "device/probes.h"
 
 void tl__timing_begin(struct tl_device *d)
 {
@@ -33,7 +36,7 @@ void tl__timing_end(struct tl_device *d)
 /* --- subtasks ------------------------------------------------------------------------------------------------------- */
 
 /* Level 1 does not look at the clock for it. */
-static uint32_t receive_cycles(const struct tl_sched *s, const struct tl_token *token)
+static uint32_t receive_cycles(const struct tl_scheduler *s, const struct tl_token *token)
 {
     const uint64_t cycles = s->device->probes.stamped ? token->start - token->taken : 0;
 
@@ -45,7 +48,7 @@ static void subtasks_begin(struct tl_device *d)
     d->probes.stamped = d->launch->levels[TL_COLLECT_SWIMLANE] >= 2;
 }
 
-static int record_subtask(struct tl_sched *s, const struct tl_core_role *core, struct tl_token *token)
+static int record_subtask(struct tl_scheduler *s, const struct tl_core_role *core, struct tl_token *token)
 {
     struct tl_producer *lane = &s->rec.producer[TL_STREAM_SUBTASKS];
     struct tl_wire_subtask *r;
@@ -71,7 +74,7 @@ static int record_subtask(struct tl_sched *s, const struct tl_core_role *core, s
     return 0;
 }
 
-static int subtasks_unfinished(struct tl_sched *s)
+static int subtasks_unfinished(struct tl_scheduler *s)
 {
     struct tl_producer *lane = &s->rec.producer[TL_STREAM_SUBTASKS];
 
@@ -101,7 +104,7 @@ static int subtasks_unfinished(struct tl_sched *s)
     return 0;
 }
 
-static uint64_t subtasks_expected(const struct tl_sched *s, const struct tl_slot *slot)
+static uint64_t subtasks_expected(const struct tl_scheduler *s, const struct tl_slot *slot)
 {
     (void)s;
     return tl__subtasks_of(slot);
@@ -115,7 +118,7 @@ const struct tl_probe_ops tl__subtasks_probe = {.timed = true,
 
 /* --- phases ------------------------------------------------------------------------------------------------------ */
 
-void tl__phase_note(struct tl_sched *s, enum tl_wire_phase_kind kind, uint64_t start, uint32_t tasks)
+void tl__phase_note(struct tl_scheduler *s, enum tl_wire_phase_kind kind, uint64_t start, uint32_t tasks)
 {
     struct tl_phases *p = &s->phases;
     struct tl_wire_phase *phase = &p->pending[p->count++];
@@ -132,7 +135,8 @@ void tl__phase_note(struct tl_sched *s, enum tl_wire_phase_kind kind, uint64_t s
     s->rec.expected[TL_STREAM_PHASES]++;
 }
 
-bool tl__phase_step(struct tl_sched *s, enum tl_wire_phase_kind kind, bool follows, bool (*step)(struct tl_sched *s))
+bool tl__phase_step(struct tl_scheduler *s, enum tl_wire_phase_kind kind, bool follows,
+                    bool (*step)(struct tl_scheduler *s))
 {
     struct tl_phases *p = &s->phases;
     uint64_t start;
@@ -148,7 +152,7 @@ bool tl__phase_step(struct tl_sched *s, enum tl_wire_phase_kind kind, bool follo
     return progress;
 }
 
-bool tl__phases_flush(struct tl_sched *s)
+bool tl__phases_flush(struct tl_scheduler *s)
 {
     struct tl_producer *lane = &s->rec.producer[TL_STREAM_PHASES];
     struct tl_phases *p = &s->phases;

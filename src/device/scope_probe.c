@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scope statistics' hooks: a record whenever a scope begins or ends. */
-#include "device/probes.h"
 
 #include <string.h>
 
+#include "device/device_impl.h"
+#include "device/orch.h"
+#include "device/probes.h"
 #include "wire/scope_record.h"
 
 #define WHOLE "(orchestration)" /* what stands outside any scope */

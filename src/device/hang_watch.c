@@ -6,9 +6,12 @@
  * the schedulers itself, which record what runs and end their lanes, and writes the run's status if the thread that
  * should is stuck. While the run lasts it is also who tells the host how far it is, which costs the schedulers nothing.
  */
-#include "device/internal.h"
+#include "device/hang_watch.h"
 
 #include "base/error.h"
+#include "device/device_impl.h"
+#include "device/device_run.h"
+#include "device/stall.h"
 #include "wire/parked.h"
 
 #define LOOKS 8u                        /* a budget; a hang is declared at most that much late */

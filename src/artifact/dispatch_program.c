@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "artifact/dispatch.h"
+#include "artifact/dispatch_program.h"
 
 #include <stdio.h>
 #include <string.h>
