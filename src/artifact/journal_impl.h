@@ -4,6 +4,7 @@
 #define TL_ARTIFACT_JOURNAL_IMPL_H
 
 #include "artifact/journal_format.h"
+#include "base/vec.h"
 
 /* What makes two blocks the same buffer. */
 struct tl_journal_key {
@@ -26,9 +27,8 @@ struct tl_journal_reader {
     bool mapped, ended;
     struct tl_journal_key *keys; /* open addressing, at most half full */
     uint64_t key_count, key_capacity;
-    struct tl_journal_key *lost; /* blocks whose header is intact and whose body is not */
-    uint64_t lost_count, lost_room;
-    uint64_t searched; /* bytes that were hashed for nothing */
+    TL_VEC(struct tl_journal_key) lost; /* blocks whose header is intact and whose body is not */
+    uint64_t searched;                  /* bytes that were hashed for nothing */
     struct tl_journal_copy *copies;
 };
 

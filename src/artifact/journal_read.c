@@ -218,7 +218,7 @@ void tl__journal_reader_close(struct tl_journal_reader *r)
         r->copies = next;
     }
     tl__free(r->keys);
-    tl__free(r->lost);
+    tl_vec_fini(&r->lost);
     tl__free(r);
 }
 

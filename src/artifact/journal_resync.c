@@ -76,17 +76,7 @@ static uint64_t next_magic(const struct tl_journal_reader *r, uint64_t at)
 /* A block that was there, and how many records it had. */
 static int note_lost(struct tl_journal_reader *r, const struct tl_journal_block_header *h)
 {
-    if (r->lost_count == r->lost_room) {
-        uint64_t room = r->lost_room == 0 ? 64 : r->lost_room * 2;
-        struct tl_journal_key *grown = tl__realloc(r->lost, (size_t)room * sizeof(*grown));
-
-        if (grown == NULL)
-            return TL_ENOMEM;
-        r->lost = grown;
-        r->lost_room = room;
-    }
-    r->lost[r->lost_count++] = tl__journal_key(h);
-    return 0;
+    return tl_vec_push(&r->lost, tl__journal_key(h));
 }
 
 static void say_reason(struct tl_journal_reader *r, uint64_t from, const char *why)
@@ -117,7 +107,7 @@ int tl__journal_resync(struct tl_journal_reader *r)
     const uint64_t budget = SEARCH_MIN > r->size * SEARCH_FACTOR ? SEARCH_MIN : r->size * SEARCH_FACTOR;
     struct tl_journal_block_header h;
     const enum tl_journal_sight first = tl__journal_look(r, r->at, &h);
-    const uint64_t lost_before = r->lost_count;
+    const uint64_t lost_before = r->lost.count;
     const char *why = first == TL_JOURNAL_CUT ? "the file ends inside a block" : "a damaged block";
     uint64_t at = next_magic(r, r->at);
 
@@ -135,7 +125,7 @@ int tl__journal_resync(struct tl_journal_reader *r)
         }
         at = next_magic(r, at + 1);
     }
-    skip(r, at, at == r->size && first == TL_JOURNAL_CUT && r->searched <= budget && r->lost_count == lost_before, why);
+    skip(r, at, at == r->size && first == TL_JOURNAL_CUT && r->searched <= budget && r->lost.count == lost_before, why);
     return 2;
 }
 
@@ -181,7 +171,7 @@ static bool has_records(struct tl_journal_key key)
 
 int tl__journal_count_missing(struct tl_journal_reader *r)
 {
-    struct tl_journal_key *all = tl__alloc((size_t)(r->key_count + r->lost_count + 1), sizeof(*all));
+    struct tl_journal_key *all = tl__alloc((size_t)(r->key_count + r->lost.count + 1), sizeof(*all));
     uint64_t n = 0;
 
     if (all == NULL)
@@ -189,13 +179,13 @@ int tl__journal_count_missing(struct tl_journal_reader *r)
     for (uint64_t i = 0; i < r->key_capacity; i++)
         if (has_records(r->keys[i]))
             all[n++] = r->keys[i];
-    for (uint64_t i = 0; i < r->lost_count; i++) {
-        if (!has_records(r->lost[i]) || tl__journal_seen(r, r->lost[i]))
+    for (uint64_t i = 0; i < r->lost.count; i++) {
+        if (!has_records(r->lost.items[i]) || tl__journal_seen(r, r->lost.items[i]))
             continue;
         r->report.blocks_lost++;
-        r->report.records_lost += r->lost[i].count;
-        r->report.records_lost_in[r->lost[i].where >> 48 & 0xf] += r->lost[i].count;
-        all[n++] = r->lost[i];
+        r->report.records_lost += r->lost.items[i].count;
+        r->report.records_lost_in[r->lost.items[i].where >> 48 & 0xf] += r->lost.items[i].count;
+        all[n++] = r->lost.items[i];
     }
     qsort(all, (size_t)n, sizeof(*all), by_lane);
     r->report.blocks_lost += count_gaps(all, n);

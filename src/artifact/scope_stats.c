@@ -13,17 +13,7 @@
 
 int tl__scope_stats_add(struct tl_scope_stats *s, const struct tl_boundary *boundary)
 {
-    if (s->count == s->room) {
-        uint64_t room = s->room == 0 ? 64 : s->room * 2;
-        struct tl_boundary *grown = tl__realloc(s->boundaries, room * sizeof(*grown));
-
-        if (grown == NULL)
-            return TL_ENOMEM;
-        s->boundaries = grown;
-        s->room = room;
-    }
-    s->boundaries[s->count++] = *boundary;
-    return 0;
+    return tl_vec_push(&s->boundaries, *boundary);
 }
 
 /* Where the text stands in the index, or where it would. */
@@ -86,7 +76,7 @@ void tl__scope_stats_fini(struct tl_scope_stats *s)
         tl__free(s->sites[i]);
     tl__free(s->sites);
     tl__free(s->site_index);
-    tl__free(s->boundaries);
+    tl_vec_fini(&s->boundaries);
     *s = (struct tl_scope_stats){0};
 }
 
@@ -106,7 +96,7 @@ static void put_head(struct tl_json *j, const struct tl_scope_stats *s)
     tl__json_member_u64(j, "version", TL_SCOPE_VERSION);
     tl__json_member_bool(j, "fatal", s->fatal);
     tl__json_member_u64(j, "dropped", s->dropped);
-    tl__json_member_u64(j, "total", s->count);
+    tl__json_member_u64(j, "total", s->boundaries.count);
     put_sizes(j, "task_window_max", s->size[TL_RING_TASKS], s->n_rings);
     put_sizes(j, "heap_max", s->size[TL_RING_HEAP], s->n_rings);
     put_sizes(j, "dep_pool_max", s->size[TL_RING_DEPS], s->n_rings);
@@ -144,16 +134,16 @@ int tl__scope_stats_write(const char *dir, const struct tl_scope_stats *s, struc
 
     if (s->n_rings > TL_SCOPE_MAX_RINGS)
         return tl__fail(reterr, TL_EINVAL, "%s/%s: %u rings are too many", dir, TL_SCOPE_NAME, s->n_rings);
-    for (uint64_t i = 0; i < s->count; i++)
-        if (s->boundaries[i].ring >= s->n_rings || s->boundaries[i].site >= s->n_sites ||
-            s->boundaries[i].depth > TL_SCOPE_MAX_DEPTH)
+    for (uint64_t i = 0; i < s->boundaries.count; i++)
+        if (s->boundaries.items[i].ring >= s->n_rings || s->boundaries.items[i].site >= s->n_sites ||
+            s->boundaries.items[i].depth > TL_SCOPE_MAX_DEPTH)
             return tl__fail_at(reterr, TL_EINVAL, (long)i, "%s/%s: boundary %llu has no such ring, site or depth", dir,
                                TL_SCOPE_NAME, (unsigned long long)i);
     code = tl__out_open_in(&out, dir, TL_SCOPE_NAME, reterr);
     if (code != 0)
         return code;
     put_head(&out.json, s);
-    for (uint64_t i = 0; i < s->count; i++)
-        put_boundary(&out.json, s, &s->boundaries[i]);
+    for (uint64_t i = 0; i < s->boundaries.count; i++)
+        put_boundary(&out.json, s, &s->boundaries.items[i]);
     return tl__out_commit(&out, reterr);
 }

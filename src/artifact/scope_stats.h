@@ -13,6 +13,8 @@
 
 #include <tasklens/error.h>
 
+#include "base/vec.h"
+
 #define TL_SCOPE_DIR_NAME "scope_stats"
 #define TL_SCOPE_NAME "scope_stats.jsonl"
 #define TL_SCOPE_PAGE_NAME "scope.html" /* what `tasklens scope --html` makes of it, beside it */
@@ -40,14 +42,13 @@ struct tl_boundary {
 
 struct tl_scope_stats {
     uint32_t version;
-    uint32_t n_rings;                                     /* at most TL_SCOPE_MAX_RINGS */
-    bool fatal;                                           /* the run ended abnormally */
-    uint64_t dropped;                                     /* boundaries that are not here */
-    uint64_t total;                                       /* that the file says it has; the writer takes `count` */
+    uint32_t n_rings; /* at most TL_SCOPE_MAX_RINGS */
+    bool fatal;       /* the run ended abnormally */
+    uint64_t dropped; /* boundaries that are not here */
+    uint64_t total;   /* that the file says it has; the writer takes those that are here */
     uint64_t size[TL_RING_RESOURCES][TL_SCOPE_MAX_RINGS]; /* what each ring holds at most; 0: not known */
     uint64_t tensormap_max;                               /* 0: not known */
-    struct tl_boundary *boundaries;                       /* oldest first */
-    uint64_t count, room;
+    TL_VEC(struct tl_boundary) boundaries;                /* oldest first */
     /* "file.c:77", each text once. */
     char **sites;
     uint32_t n_sites, site_room;

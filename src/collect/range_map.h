@@ -8,14 +8,15 @@
 
 #include <stdint.h>
 
+#include "base/vec.h"
+
 struct tl_view_range {
     uint64_t addr, bytes;
     uint8_t *view; /* what it is and who frees it is the transport's business */
 };
 
 struct tl_range_map {
-    struct tl_view_range *ranges; /* sorted, disjoint; ours */
-    uint32_t count, capacity;
+    TL_VEC(struct tl_view_range) ranges; /* sorted, disjoint */
 };
 
 /* TL_EINVAL: empty, wraps or overlaps another range; TL_ENOMEM. */

@@ -92,10 +92,10 @@ static int scope_export(const struct tl_export *x, struct tl_export_figures *fig
     int r = convert(x->own, &stats);
 
     sizes_of(x->facts, &stats);
-    figures->records = stats.count;
+    figures->records = stats.boundaries.count;
     if (r < 0)
         r = tl__fail(reterr, r, "%s: no memory for the boundaries of its scopes", x->dir);
-    else if (stats.count > 0) /* killed before its orchestration began: there is nothing to tell */
+    else if (stats.boundaries.count > 0) /* killed before its orchestration began: there is nothing to tell */
         r = write(x, &stats, reterr);
     tl__scope_stats_fini(&stats);
     return r;
@@ -106,7 +106,7 @@ static int scope_reread(const char *path, uint64_t *ret_records, struct tl_error
     struct tl_scope_stats stats = {0};
     int r = tl__scope_stats_read(path, &stats, reterr);
 
-    *ret_records = stats.count;
+    *ret_records = stats.boundaries.count;
     tl__scope_stats_fini(&stats);
     return r;
 }

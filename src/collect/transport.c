@@ -34,8 +34,8 @@ void tl__transport_fini(struct tl_transport *t)
 
     if (map == NULL)
         return;
-    while (map->count > 0)
-        t->ops->free(t, map->ranges[map->count - 1].addr, map->ranges[map->count - 1].bytes);
+    while (map->ranges.count > 0)
+        t->ops->free(t, map->ranges.items[map->ranges.count - 1].addr, map->ranges.items[map->ranges.count - 1].bytes);
     tl__range_fini(map);
     tl__free(map);
     memset(t, 0, sizeof(*t));

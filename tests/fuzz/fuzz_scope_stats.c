@@ -19,9 +19,9 @@ static void show(const struct tl_scope_stats *s)
     size_t written = 0;
 
     MUST(tl__scope_usage(s, &usage) == 0);
-    MUST(usage.n_scopes + usage.endings <= s->count && usage.n_groups <= usage.n_scopes);
+    MUST(usage.n_scopes + usage.endings <= s->boundaries.count && usage.n_groups <= usage.n_scopes);
     for (uint64_t i = 0; i < usage.n_scopes; i++)
-        MUST(usage.scopes[i].begin <= usage.scopes[i].last && usage.scopes[i].last < s->count);
+        MUST(usage.scopes[i].begin <= usage.scopes[i].last && usage.scopes[i].last < s->boundaries.count);
     tl__rendering_init(&out, forget, &written);
     MUST(tl__scope_text(&out, &(struct tl_scope_view){.usage = &usage, .dir = "fuzz", .sites_shown = 3}) == 0);
     MUST(tl__scope_html(&out, &(struct tl_scope_view){.usage = &usage, .dir = "fuzz"}) == 0);
@@ -41,9 +41,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     MUST(s.n_rings <= TL_SCOPE_MAX_RINGS);
-    for (uint64_t i = 0; i < s.count; i++)
-        MUST(s.boundaries[i].ring < s.n_rings && s.boundaries[i].site < s.n_sites &&
-             s.boundaries[i].depth <= TL_SCOPE_MAX_DEPTH);
+    for (uint64_t i = 0; i < s.boundaries.count; i++)
+        MUST(s.boundaries.items[i].ring < s.n_rings && s.boundaries.items[i].site < s.n_sites &&
+             s.boundaries.items[i].depth <= TL_SCOPE_MAX_DEPTH);
     show(&s);
     tl__scope_stats_fini(&s);
     return 0;

@@ -63,7 +63,7 @@ static struct tl_scope_stats stats_of(const struct capture *c)
     (void)snprintf(path, sizeof(path), "%s/%s/%s", c->dir, TL_SCOPE_DIR_NAME, TL_SCOPE_NAME);
     if (tl__scope_stats_read(path, &s, &err) != 0)
         fail_msg("%s", err.msg);
-    assert_int_equal(s.total, s.count);
+    assert_int_equal(s.total, s.boundaries.count);
     return s;
 }
 
@@ -155,7 +155,7 @@ static const struct figure of_image[] = {
 
 static void figure_is(const struct tl_scope_stats *s, uint64_t i, const struct figure *want)
 {
-    const struct tl_boundary *b = &s->boundaries[i];
+    const struct tl_boundary *b = &s->boundaries.items[i];
     char site[80] = "(orchestration):0";
 
     if (want->line != NULL)
@@ -194,7 +194,7 @@ static void nested_scopes_by_hand(void **state)
         s = stats_of(&c);
         assert_false(s.fatal);
         assert_int_equal(s.dropped, 0);
-        assert_int_equal(s.count, 12);
+        assert_int_equal(s.boundaries.count, 12);
         assert_int_equal(s.n_rings, 4);
         for (unsigned ring = 0; ring < 4; ring++) {
             bool used = !image || ring == 0;
@@ -204,7 +204,7 @@ static void nested_scopes_by_hand(void **state)
             assert_int_equal(s.size[TL_RING_DEPS][ring], used ? 128 : 0);
         }
         assert_int_equal(s.tensormap_max, (image ? 1 : 4) * 64 * TL_MAX_TENSORS);
-        for (uint64_t i = 0; i < s.count; i++)
+        for (uint64_t i = 0; i < s.boundaries.count; i++)
             figure_is(&s, i, image ? &of_image[i] : &of_rings[i]);
         assert_string_equal(capture_files(&c, files, sizeof(files)), "dfx_meta.json scope_stats/scope_stats.jsonl");
         tl__scope_stats_fini(&s);
@@ -259,8 +259,8 @@ static void an_empty_heap_takes_nothing(void **state)
         touched = 0;
         assert_int_equal(capture_run(&c, &program, NULL, 0), 0);
         s = stats_of(&c);
-        assert_int_equal(s.count, 102);
-        assert_int_equal(s.boundaries[101].span[TL_RING_HEAP].head, 50 * 1024);
+        assert_int_equal(s.boundaries.count, 102);
+        assert_int_equal(s.boundaries.items[101].span[TL_RING_HEAP].head, 50 * 1024);
         tl__scope_stats_fini(&s);
         capture_end(&c);
     }
@@ -295,9 +295,9 @@ static void positions_never_wrap(void **state)
         c.config.heap_bytes = is_image(cell) ? 1 << 20 : 8 << 10;
         assert_int_equal(capture_run(&c, &program, NULL, 0), 0);
         s = stats_of(&c);
-        assert_int_equal(s.count, 2 * (TURNS + 2));
-        for (uint64_t i = 0; i < s.count; i++) {
-            const struct tl_boundary *b = &s.boundaries[i];
+        assert_int_equal(s.boundaries.count, 2 * (TURNS + 2));
+        for (uint64_t i = 0; i < s.boundaries.count; i++) {
+            const struct tl_boundary *b = &s.boundaries.items[i];
 
             depth -= b->ends;
             assert_int_equal(b->depth, depth);
@@ -362,16 +362,16 @@ static void a_run_that_fails(void **state)
             s = stats_of(&c);
             assert_true(s.fatal);
             assert_int_equal(s.dropped, 0);
-            assert_int_equal(s.count, 6);
+            assert_int_equal(s.boundaries.count, 6);
             for (unsigned i = 0; i < 3; i++) {
-                assert_int_equal(s.boundaries[i].depth, i);
-                assert_false(s.boundaries[i].ends);
-                assert_int_equal(s.boundaries[5 - i].depth, i);
-                assert_true(s.boundaries[5 - i].ends);
-                assert_int_equal(s.boundaries[5 - i].site, s.boundaries[i].site);
+                assert_int_equal(s.boundaries.items[i].depth, i);
+                assert_false(s.boundaries.items[i].ends);
+                assert_int_equal(s.boundaries.items[5 - i].depth, i);
+                assert_true(s.boundaries.items[5 - i].ends);
+                assert_int_equal(s.boundaries.items[5 - i].site, s.boundaries.items[i].site);
             }
-            assert_int_equal(s.boundaries[3].span[TL_RING_TASKS].head, image ? 5 + inner : inner);
-            assert_int_equal(s.boundaries[5].span[TL_RING_TASKS].head, image ? 5 + inner : 5);
+            assert_int_equal(s.boundaries.items[3].span[TL_RING_TASKS].head, image ? 5 + inner : inner);
+            assert_int_equal(s.boundaries.items[5].span[TL_RING_TASKS].head, image ? 5 + inner : 5);
             tl__scope_stats_fini(&s);
             capture_end(&c);
         }
@@ -393,7 +393,7 @@ static void beside_the_dump(void **state)
         c.config.levels[TL_COLLECT_DUMP] = 2;
         assert_int_equal(capture_run(&c, &program, rows, 2), 0);
         s = stats_of(&c);
-        assert_int_equal(s.count, 12);
+        assert_int_equal(s.boundaries.count, 12);
         assert_true(c.count >= 8);
         assert_int_equal(c.result.records_collected, 12 + c.count);
         tl__scope_stats_fini(&s);

@@ -59,7 +59,7 @@ static void enough_is_enough(void **state)
             expect(0, words);
             s = stats_of(out);
             assert_false(s.fatal);
-            assert_true(s.count >= 4);
+            assert_true(s.boundaries.count >= 4);
             tl__scope_stats_fini(&s);
             (void)snprintf(words, sizeof(words), "scope %s", out);
             expect(0, words);
@@ -95,8 +95,8 @@ static void with_less_it_stops(void **state)
         assert_non_null(strstr(message, "--task-window"));
         s = stats_of("fits");
         assert_true(s.fatal);
-        assert_int_equal(s.count, 4);
-        assert_int_equal(s.boundaries[2].span[TL_RING_TASKS].head, 32);
+        assert_int_equal(s.boundaries.count, 4);
+        assert_int_equal(s.boundaries.items[2].span[TL_RING_TASKS].head, 32);
         tl__scope_stats_fini(&s);
         assert_int_equal(access(fixture_path("fits/scope_stats/scope.html"), F_OK), -1); /* of the run before */
         expect(0, "scope fits");
@@ -122,8 +122,8 @@ static void each_round_is_recorded(void **state)
 
             (void)snprintf(words, sizeof(words), "rounds-%u/round%u", r, round);
             s = stats_of(words);
-            assert_int_equal(s.count, 4);
-            assert_int_equal(s.boundaries[3].span[TL_RING_TASKS].head, 5);
+            assert_int_equal(s.boundaries.count, 4);
+            assert_int_equal(s.boundaries.items[3].span[TL_RING_TASKS].head, 5);
             tl__scope_stats_fini(&s);
         }
     }
@@ -142,9 +142,9 @@ static void what_a_crash_leaves(void **state)
         (void)snprintf(words, sizeof(words), "crashed-%u", r);
         s = stats_of(words);
         assert_true(s.fatal);
-        assert_true(s.count >= 2);
-        assert_int_equal(s.boundaries[0].depth, 0);
-        assert_int_equal(s.boundaries[1].depth, 1);
+        assert_true(s.boundaries.count >= 2);
+        assert_int_equal(s.boundaries.items[0].depth, 0);
+        assert_int_equal(s.boundaries.items[1].depth, 1);
         tl__scope_stats_fini(&s);
     }
 }
@@ -167,11 +167,13 @@ static void what_a_hang_leaves(void **state)
         (void)snprintf(words, sizeof(words), "hung-%u", full);
         s = stats_of(words);
         assert_true(s.fatal);
-        assert_true(s.count >= 2);
-        for (uint64_t i = 0; i < s.count; i++)
-            most = s.boundaries[i].span[TL_RING_TASKS].head > most ? s.boundaries[i].span[TL_RING_TASKS].head : most;
+        assert_true(s.boundaries.count >= 2);
+        for (uint64_t i = 0; i < s.boundaries.count; i++)
+            most = s.boundaries.items[i].span[TL_RING_TASKS].head > most
+                       ? s.boundaries.items[i].span[TL_RING_TASKS].head
+                       : most;
         if (full == 0) {
-            assert_int_equal(s.count, 4);
+            assert_int_equal(s.boundaries.count, 4);
             assert_int_equal(most, 5);
         }
         tl__scope_stats_fini(&s);
@@ -186,10 +188,10 @@ static void begins_are_there(const char *out)
     struct tl_scope_stats s = stats_of(out);
 
     assert_true(s.fatal);
-    assert_true(s.count >= 2);
-    assert_string_equal(s.sites[s.boundaries[0].site], "(orchestration):0");
-    assert_false(s.boundaries[1].ends);
-    assert_int_equal(s.boundaries[1].depth, 1);
+    assert_true(s.boundaries.count >= 2);
+    assert_string_equal(s.sites[s.boundaries.items[0].site], "(orchestration):0");
+    assert_false(s.boundaries.items[1].ends);
+    assert_int_equal(s.boundaries.items[1].depth, 1);
     assert_int_equal(s.size[TL_RING_TASKS][3], 16384);
     tl__scope_stats_fini(&s);
 }

@@ -101,7 +101,7 @@ static void check_rings(const char *dir, bool fatal)
     (void)snprintf(name, sizeof(name), "%s/%s/%s", dir, TL_SCOPE_DIR_NAME, TL_SCOPE_NAME);
     if (tl__scope_stats_read(fixture_path(name), &s, &err) != 0)
         fail_msg("%s", err.msg);
-    assert_true(s.count >= 2);
+    assert_true(s.boundaries.count >= 2);
     assert_int_equal(s.fatal, fatal);
     tl__scope_stats_fini(&s);
 }

@@ -164,7 +164,7 @@ static void check_scopes(const struct scene *s, int level)
     if (tl__scope_stats_read(path_in(s, TL_SCOPE_DIR_NAME "/" TL_SCOPE_NAME), &scopes, &err) != 0)
         fail_msg("%s", err.msg);
     assert_string_equal(scope_rules(&scopes), "");
-    assert_int_equal(scopes.count, 2 * ((s->tasks + STREAMS_SCOPE - 1) / STREAMS_SCOPE + 1));
+    assert_int_equal(scopes.boundaries.count, 2 * ((s->tasks + STREAMS_SCOPE - 1) / STREAMS_SCOPE + 1));
     assert_false(scopes.fatal);
     tl__scope_stats_fini(&scopes);
 }

@@ -290,10 +290,10 @@ static void scopes(struct canon *c, const char *dir, uint64_t tasks)
     for (uint32_t i = 0; i < s.n_rings; i++)
         canon_line(c, "ring %u of %" PRIu64 " tasks, %" PRIu64 " bytes, %" PRIu64 " entries", i,
                    s.size[TL_RING_TASKS][i], s.size[TL_RING_HEAP][i], s.size[TL_RING_DEPS][i]);
-    for (uint64_t i = 0; i < s.count && tasks == UINT64_MAX; i++)
+    for (uint64_t i = 0; i < s.boundaries.count && tasks == UINT64_MAX; i++)
         canon_line(c, "scope %06" PRIu64 " %s ring %u depth %u %s after %" PRIu64 " tasks", i,
-                   s.sites[s.boundaries[i].site], s.boundaries[i].ring, s.boundaries[i].depth,
-                   s.boundaries[i].ends ? "ends" : "begins", s.boundaries[i].span[TL_RING_TASKS].head);
+                   s.sites[s.boundaries.items[i].site], s.boundaries.items[i].ring, s.boundaries.items[i].depth,
+                   s.boundaries.items[i].ends ? "ends" : "begins", s.boundaries.items[i].span[TL_RING_TASKS].head);
     tl__scope_stats_fini(&s);
 }
 

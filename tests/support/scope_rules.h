@@ -15,8 +15,8 @@ static inline const char *scope_rules(const struct tl_scope_stats *s)
     uint32_t depth = 0;
 
     memset(last, 0, sizeof(last));
-    for (uint64_t i = 0; i < s->count; i++) {
-        const struct tl_boundary *b = &s->boundaries[i];
+    for (uint64_t i = 0; i < s->boundaries.count; i++) {
+        const struct tl_boundary *b = &s->boundaries.items[i];
 
         if (b->ends && depth-- == 0)
             return "a scope ends that has not begun";

@@ -216,10 +216,10 @@ static void check_others(const char *dir)
     tl__deps_fini(&deps);
     (void)snprintf(path, sizeof(path), "%s/%s/%s", dir, TL_SCOPE_DIR_NAME, TL_SCOPE_NAME);
     assert_int_equal(tl__scope_stats_read(path, &scopes, NULL), 0);
-    assert_int_equal(scopes.count, STREAM_RECORDS);
+    assert_int_equal(scopes.boundaries.count, STREAM_RECORDS);
     for (uint32_t i = 0; i < STREAM_RECORDS; i++) {
-        assert_int_equal(scopes.boundaries[i].span[TL_RING_TASKS].tail, i);
-        assert_int_equal(scopes.boundaries[i].span[TL_RING_TASKS].head, 2 * i);
+        assert_int_equal(scopes.boundaries.items[i].span[TL_RING_TASKS].tail, i);
+        assert_int_equal(scopes.boundaries.items[i].span[TL_RING_TASKS].head, 2 * i);
     }
     tl__scope_stats_fini(&scopes);
     (void)snprintf(path, sizeof(path), "%s/%s", dir, TL_PMU_NAME);

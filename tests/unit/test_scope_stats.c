@@ -67,21 +67,21 @@ static void the_example_of_the_format(void **state)
     assert_int_equal(s.size[TL_RING_HEAP][0], 4096);
     assert_int_equal(s.size[TL_RING_DEPS][1], 32);
     assert_int_equal(s.tensormap_max, 100);
-    assert_int_equal(s.count, 2);
-    assert_false(s.boundaries[0].ends);
-    assert_true(s.boundaries[1].ends);
-    assert_int_equal(s.boundaries[0].depth, 1);
-    assert_int_equal(s.boundaries[0].ring, 1);
-    assert_int_equal(s.boundaries[0].span[TL_RING_TASKS].tail, 2);
-    assert_int_equal(s.boundaries[0].span[TL_RING_TASKS].head, 3);
-    assert_int_equal(s.boundaries[0].span[TL_RING_HEAP].tail, 1024);
-    assert_int_equal(s.boundaries[0].span[TL_RING_HEAP].head, 3072);
-    assert_int_equal(s.boundaries[0].span[TL_RING_DEPS].tail, 4);
-    assert_int_equal(s.boundaries[0].span[TL_RING_DEPS].head, 9);
-    assert_true(s.boundaries[1].span[TL_RING_TASKS].head == UINT64_MAX);
-    assert_int_equal(s.boundaries[1].tensormap, 6);
+    assert_int_equal(s.boundaries.count, 2);
+    assert_false(s.boundaries.items[0].ends);
+    assert_true(s.boundaries.items[1].ends);
+    assert_int_equal(s.boundaries.items[0].depth, 1);
+    assert_int_equal(s.boundaries.items[0].ring, 1);
+    assert_int_equal(s.boundaries.items[0].span[TL_RING_TASKS].tail, 2);
+    assert_int_equal(s.boundaries.items[0].span[TL_RING_TASKS].head, 3);
+    assert_int_equal(s.boundaries.items[0].span[TL_RING_HEAP].tail, 1024);
+    assert_int_equal(s.boundaries.items[0].span[TL_RING_HEAP].head, 3072);
+    assert_int_equal(s.boundaries.items[0].span[TL_RING_DEPS].tail, 4);
+    assert_int_equal(s.boundaries.items[0].span[TL_RING_DEPS].head, 9);
+    assert_true(s.boundaries.items[1].span[TL_RING_TASKS].head == UINT64_MAX);
+    assert_int_equal(s.boundaries.items[1].tensormap, 6);
     assert_int_equal(s.n_sites, 1);
-    assert_int_equal(s.boundaries[1].site, 0);
+    assert_int_equal(s.boundaries.items[1].site, 0);
     assert_string_equal(s.sites[0], "a.c:7");
     tl__scope_stats_fini(&s);
 }
@@ -101,7 +101,7 @@ static void what_others_may_write(void **state)
     assert_int_equal(s.n_rings, 0);
     tl__scope_stats_fini(&s);
     s = parse(HEAD "\r\n  \n" BEGIN "\n");
-    assert_int_equal(s.count, 1);
+    assert_int_equal(s.boundaries.count, 1);
     tl__scope_stats_fini(&s);
 }
 
@@ -167,13 +167,13 @@ static void written_and_read_again(void **state)
     assert_int_equal(back.total, 1000);
     assert_int_equal(back.n_rings, 4);
     assert_memory_equal(back.size, s.size, sizeof(s.size));
-    assert_int_equal(back.count, 1000);
-    assert_memory_equal(back.boundaries, s.boundaries, 1000 * sizeof(b));
+    assert_int_equal(back.boundaries.count, 1000);
+    assert_memory_equal(back.boundaries.items, s.boundaries.items, 1000 * sizeof(b));
     assert_int_equal(back.n_sites, 300);
     assert_string_equal(back.sites[299], s.sites[299]);
     tl__scope_stats_fini(&back);
     /* In the words of the format. */
-    s.count = 1;
+    s.boundaries.count = 1;
     s.dropped = 0;
     assert_int_equal(tl__scope_stats_write(fixture_dir, &s, &err), 0);
     text = fixture_read(TL_SCOPE_NAME, NULL);
@@ -184,10 +184,10 @@ static void written_and_read_again(void **state)
               "\"task_window_start\": 0, \"task_window_end\": 0, \"heap_start\": 0, \"heap_end\": 0, "
               "\"dep_pool_start\": 0, \"dep_pool_end\": 0, \"tensormap\": 18446744073709551615}\n");
     free(text);
-    s.boundaries[0].ring = 4;
+    s.boundaries.items[0].ring = 4;
     assert_int_equal(tl__scope_stats_write(fixture_dir, &s, &err), TL_EINVAL);
-    s.boundaries[0].ring = 0;
-    s.boundaries[0].site = 300;
+    s.boundaries.items[0].ring = 0;
+    s.boundaries.items[0].site = 300;
     assert_int_equal(tl__scope_stats_write(fixture_dir, &s, &err), TL_EINVAL);
     tl__scope_stats_fini(&s);
 }
@@ -223,14 +223,15 @@ static void the_samples(void **state)
         if (path == NULL)
             skip();
         assert_int_equal(tl__scope_stats_read(path, &s, &err), 0);
-        assert_int_equal(s.count, counts[i]);
+        assert_int_equal(s.boundaries.count, counts[i]);
         assert_int_equal(s.total, counts[i]);
         assert_int_equal(s.n_rings, 4);
         assert_int_equal(tl__scope_stats_write(fixture_dir, &s, &err), 0);
         assert_int_equal(tl__scope_stats_read(fixture_path(TL_SCOPE_NAME), &back, &err), 0);
-        assert_int_equal(back.count, s.count);
-        if (s.count > 0)
-            assert_memory_equal(back.boundaries, s.boundaries, s.count * sizeof(*s.boundaries));
+        assert_int_equal(back.boundaries.count, s.boundaries.count);
+        if (s.boundaries.count > 0)
+            assert_memory_equal(back.boundaries.items, s.boundaries.items,
+                                s.boundaries.count * sizeof(*s.boundaries.items));
         tl__scope_stats_fini(&back);
         tl__scope_stats_fini(&s);
     }

@@ -40,7 +40,7 @@ static void at(const char *site, bool ends, uint32_t depth, uint32_t ring, const
         b.span[r] = (struct tl_ring_span){six[2 * r], six[2 * r + 1]};
     assert_int_equal(tl__scope_stats_site(&stats, site, strlen(site), &b.site), 0);
     assert_int_equal(tl__scope_stats_add(&stats, &b), 0);
-    stats.total = stats.count;
+    stats.total = stats.boundaries.count;
 }
 
 #define BEGIN(site, depth, ring, ...) at(site, false, depth, ring, (const uint64_t[6]){__VA_ARGS__})

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/pathname.h"
+#include "base/vec.h"
 #include "collect/engine.h"
 #include "cmd.h"
 #include "opts.h"
@@ -135,8 +136,7 @@ static bool incomplete(const struct tl_recover_result *r)
 #define MAX_DEPTH 8
 
 struct dirs {
-    char **list; /* sorted */
-    size_t count, room;
+    TL_VEC(char *) paths; /* sorted */
 };
 
 static bool has_file(const char *dir, const char *name)
@@ -155,19 +155,12 @@ static bool is_run(const char *dir)
 
 static int add_dir(struct dirs *dirs, const char *dir)
 {
-    if (dirs->count == dirs->room) {
-        size_t room = dirs->room == 0 ? 64 : dirs->room * 2;
-        char **grown = realloc(dirs->list, room * sizeof(*grown));
+    char *copy = strdup(dir);
 
-        if (grown == NULL)
-            return -1;
-        dirs->list = grown;
-        dirs->room = room;
-    }
-    dirs->list[dirs->count] = strdup(dir);
-    if (dirs->list[dirs->count] == NULL)
+    if (copy == NULL || tl_vec_push(&dirs->paths, copy) != 0) {
+        free(copy);
         return -1;
-    dirs->count++;
+    }
     return 0;
 }
 
@@ -203,9 +196,9 @@ static int by_name(const void *a, const void *b)
 
 static void free_dirs(struct dirs *dirs)
 {
-    for (size_t i = 0; i < dirs->count; i++)
-        free(dirs->list[i]);
-    free(dirs->list);
+    for (size_t i = 0; i < dirs->paths.count; i++)
+        free(dirs->paths.items[i]);
+    tl_vec_fini(&dirs->paths);
 }
 
 static void print_line(const char *dir, const struct tl_recover_result *r, int code)
@@ -258,9 +251,10 @@ static int recover_tree(const char *root, const struct dirs *dirs, const char *o
     int code = TL_EXIT_OK;
 
     if (out != NULL)
-        return tl__cmd_fail(COMMAND, "%s holds %zu runs, and --out takes one: name its directory", root, dirs->count);
-    for (size_t i = 0; i < dirs->count; i++)
-        code = worse(code, recover_one(dirs->list[i], NULL, true));
+        return tl__cmd_fail(COMMAND, "%s holds %zu runs, and --out takes one: name its directory", root,
+                            dirs->paths.count);
+    for (size_t i = 0; i < dirs->paths.count; i++)
+        code = worse(code, recover_one(dirs->paths.items[i], NULL, true));
     return code;
 }
 
@@ -306,10 +300,10 @@ static int recover_main(int argc, char **argv)
     tl_log_set_sink(to_stderr, NULL);
     if (find_runs(root, 0, &dirs) != 0)
         rc = tl__cmd_fail(COMMAND, "out of memory");
-    else if (dirs.count == 0 || (dirs.count == 1 && strcmp(dirs.list[0], root) == 0))
+    else if (dirs.paths.count == 0 || (dirs.paths.count == 1 && strcmp(dirs.paths.items[0], root) == 0))
         rc = recover_one(root, out, false);
     else {
-        qsort(dirs.list, dirs.count, sizeof(*dirs.list), by_name);
+        qsort(dirs.paths.items, dirs.paths.count, sizeof(*dirs.paths.items), by_name);
         rc = recover_tree(root, &dirs, out);
     }
     free_dirs(&dirs);

@@ -246,7 +246,7 @@ static bool all_ranks(const struct swimlane *s, const char *root, int *ret_code)
     if (root == NULL || s->which.rank >= 0 || s->which.dispatch >= 0)
         return false;
     *ret_code = tl__rank_leaves(NAME, root, &leaves);
-    so = *ret_code != 0 || leaves.count > 0;
+    so = *ret_code != 0 || leaves.list.count > 0;
     if (so && *ret_code == 0 && (s->part.from != NULL || s->part.to != NULL || s->part.kernel != NULL))
         *ret_code =
             tl__cmd_fail(NAME, "--from, --to and --kernel draw a part of one recording: pick it with --rank and "

@@ -13,6 +13,7 @@
 #include "artifact/journal.h"
 #include "base/pathname.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "cmd.h"
 #include "rank_leaves.h"
 
@@ -26,8 +27,7 @@ struct candidate {
 
 struct search {
     const struct tl_artifact *what;
-    struct candidate *list;
-    size_t count, room;
+    TL_VEC(struct candidate) list;
     char *journal; /* the newest directory with a journal and no manifest: a run that was killed, or lives */
     struct timespec journal_made;
     bool out_of_memory;
@@ -67,23 +67,12 @@ static bool has_file(const char *dir, const char *name, struct stat *st)
 
 static void add(struct search *s, const char *dir, const struct stat *st)
 {
-    if (s->count == s->room) {
-        size_t room = s->room == 0 ? 16 : s->room * 2;
-        struct candidate *grown = realloc(s->list, room * sizeof(*grown));
+    struct candidate c = {.dir = strdup(dir), .made = st->st_mtim};
 
-        if (grown == NULL) {
-            s->out_of_memory = true;
-            return;
-        }
-        s->list = grown;
-        s->room = room;
-    }
-    s->list[s->count].dir = strdup(dir);
-    s->list[s->count].made = st->st_mtim;
-    if (s->list[s->count].dir == NULL)
+    if (c.dir == NULL || tl_vec_push(&s->list, c) != 0) {
+        free(c.dir);
         s->out_of_memory = true;
-    else
-        s->count++;
+    }
 }
 
 static bool later(const struct timespec *a, const struct timespec *b)
@@ -156,16 +145,16 @@ static size_t run_prefix(const char *root, const char *path)
 /* Moves the newest to *found and, beside it, the others of its run (`prefix` bytes in common). */
 static int take(struct search *s, size_t prefix, struct tl_found *found)
 {
-    found->others = calloc(s->count, sizeof(*found->others));
+    found->others = calloc(s->list.count, sizeof(*found->others));
     if (found->others == NULL)
         return -1;
-    found->path = s->list[0].dir;
-    s->list[0].dir = NULL;
-    for (size_t i = 1; i < s->count; i++) {
-        if (strncmp(s->list[i].dir, found->path, prefix) != 0)
+    found->path = s->list.items[0].dir;
+    s->list.items[0].dir = NULL;
+    for (size_t i = 1; i < s->list.count; i++) {
+        if (strncmp(s->list.items[i].dir, found->path, prefix) != 0)
             continue;
-        found->others[found->other_count++] = s->list[i].dir;
-        s->list[i].dir = NULL;
+        found->others[found->other_count++] = s->list.items[i].dir;
+        s->list.items[i].dir = NULL;
     }
     qsort(found->others, found->other_count, sizeof(*found->others), by_name);
     return 0;
@@ -189,13 +178,13 @@ static bool pick_leaves(const char *command, const char *root, struct search *s)
     size_t kept = 0;
     char rank[40] = "", dispatch[40] = "";
 
-    for (size_t i = 0; i < s->count; i++) {
-        if (picked(pick, s->list[i].dir))
-            s->list[kept++] = s->list[i];
+    for (size_t i = 0; i < s->list.count; i++) {
+        if (picked(pick, s->list.items[i].dir))
+            s->list.items[kept++] = s->list.items[i];
         else
-            free(s->list[i].dir);
+            free(s->list.items[i].dir);
     }
-    s->count = kept;
+    s->list.count = kept;
     if (kept > 0)
         return true;
     if (pick->rank >= 0)
@@ -232,16 +221,16 @@ static int search(const char *command, const char *word, struct search *s, struc
     look(s, root, 0);
     if (s->out_of_memory)
         return tl__cmd_fail(command, "out of memory");
-    if (s->count == 0)
+    if (s->list.count == 0)
         return nothing(command, word, s);
     if (!pick_leaves(command, root, s))
         return TL_EXIT_USAGE;
-    qsort(s->list, s->count, sizeof(*s->list), newer);
+    qsort(s->list.items, s->list.count, sizeof(*s->list.items), newer);
     /* In a folder of runs, only those of the same run are "others"; in a run's own directory, all. */
-    prefix = strcmp(root, OUTPUTS) == 0 || strcmp(root, OUTPUTS "/") == 0 ? run_prefix(root, s->list[0].dir) : 0;
+    prefix = strcmp(root, OUTPUTS) == 0 || strcmp(root, OUTPUTS "/") == 0 ? run_prefix(root, s->list.items[0].dir) : 0;
     if (take(s, prefix, &found) < 0)
         return tl__cmd_fail(command, "out of memory");
-    if (s->journal != NULL && later(&s->journal_made, &s->list[0].made)) {
+    if (s->journal != NULL && later(&s->journal_made, &s->list.items[0].made)) {
         found.cut_short = s->journal;
         s->journal = NULL;
     }
@@ -270,9 +259,9 @@ int tl__find_recording(const char *command, const char *word, const struct tl_ar
         word = parent;
     }
     code = search(command, word, &s, ret_found);
-    for (size_t i = 0; i < s.count; i++)
-        free(s.list[i].dir);
-    free(s.list);
+    for (size_t i = 0; i < s.list.count; i++)
+        free(s.list.items[i].dir);
+    tl_vec_fini(&s.list);
     free(s.journal);
     free(parent);
     return code;

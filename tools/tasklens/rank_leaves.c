@@ -45,14 +45,13 @@ static bool is_folder(const char *name)
 
 static struct tl_rank_leaf *add(struct tl_rank_leaves *l, const char *path)
 {
-    struct tl_rank_leaf *grown = realloc(l->list, (l->count + 1) * sizeof(*grown));
+    struct tl_rank_leaf leaf = {.path = strdup(path)};
 
-    if (grown == NULL)
+    if (leaf.path == NULL || tl_vec_push(&l->list, leaf) != 0) {
+        free(leaf.path);
         return NULL;
-    l->list = grown;
-    memset(&grown[l->count], 0, sizeof(*grown));
-    grown[l->count].path = strdup(path);
-    return grown[l->count].path != NULL ? &grown[l->count++] : NULL;
+    }
+    return &l->list.items[l->list.count - 1];
 }
 
 static int read_leaf(const char *command, struct tl_rank_leaves *l, const char *path, uint32_t rank, uint32_t dispatch)
@@ -151,8 +150,8 @@ int tl__rank_leaves(const char *command, const char *root, struct tl_rank_leaves
     for (size_t n = strlen(l->root); n > 1 && l->root[n - 1] == '/'; n--)
         l->root[n - 1] = '\0';
     code = read_folder(command, l, l->root, 0);
-    if (l->count > 0)
-        qsort(l->list, l->count, sizeof(*l->list), by_number);
+    if (l->list.count > 0)
+        qsort(l->list.items, l->list.count, sizeof(*l->list.items), by_number);
     if (l->folders > l->ranks) /* numbers that stand in several nodes */
         l->ranks = l->folders;
     return code;
@@ -182,9 +181,9 @@ void tl__rank_leaf_name(const struct tl_rank_leaves *l, const struct tl_rank_lea
 
 void tl__rank_leaves_fini(struct tl_rank_leaves *l)
 {
-    for (size_t i = 0; i < l->count; i++)
-        free(l->list[i].path);
-    free(l->list);
+    for (size_t i = 0; i < l->list.count; i++)
+        free(l->list.items[i].path);
+    tl_vec_fini(&l->list);
     free(l->root);
     memset(l, 0, sizeof(*l));
 }
@@ -242,7 +241,7 @@ static bool has(const struct tl_rank_leaf *leaf, const char *file)
 static void put_row(void *ctx, uint64_t number, struct tl_row *row)
 {
     const struct tl_rank_leaves *l = ctx;
-    const struct tl_rank_leaf *leaf = &l->list[number];
+    const struct tl_rank_leaf *leaf = &l->list.items[number];
     struct tl_meta *meta = calloc(1, sizeof(*meta));
     bool ended = meta != NULL && tl__meta_read(leaf->path, meta, NULL) == 0, first = true;
     /* Of a run whose host was killed nobody knows how far and how long. */
@@ -284,7 +283,7 @@ void tl__rank_leaves_table(FILE *out, const struct tl_rank_leaves *l)
     struct tl_rendering page;
 
     tl__rendering_init(&page, tl__cmd_text, out);
-    (void)tl__table_put(&page, columns, COUNT_OF(columns), l->count, put_row, (void *)(uintptr_t)l);
+    (void)tl__table_put(&page, columns, COUNT_OF(columns), l->list.count, put_row, (void *)(uintptr_t)l);
     (void)tl__rendering_end(&page);
     tl__rendering_fini(&page);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "artifact/dispatch_program.h"
+#include "base/vec.h"
 
 struct tl_rank_leaf {
     char *path;
@@ -23,14 +24,13 @@ struct tl_rank_leaf {
 
 struct tl_rank_leaves {
     char *root;
-    struct tl_rank_leaf *list; /* by rank, then by folder, then by dispatch */
-    size_t count;
-    uint32_t ranks;   /* of the run, as the dispatches say; or as there are directories */
-    uint32_t folders; /* of ranks that are here */
-    bool nodes;       /* some of them are below a node */
+    TL_VEC(struct tl_rank_leaf) list; /* by rank, then by folder, then by dispatch */
+    uint32_t ranks;                   /* of the run, as the dispatches say; or as there are directories */
+    uint32_t folders;                 /* of ranks that are here */
+    bool nodes;                       /* some of them are below a node */
 };
 
-/* What lies below `root`; count 0: it is no such root. 0, or an exit code after a line on stderr in the name of
+/* What lies below `root`; none: it is no such root. 0, or an exit code after a line on stderr in the name of
  * `command`: out of memory, a dispatch_program.json that cannot be read. End with tl__rank_leaves_fini. */
 int tl__rank_leaves(const char *command, const char *root, struct tl_rank_leaves *ret_leaves);
 void tl__rank_leaves_fini(struct tl_rank_leaves *leaves);

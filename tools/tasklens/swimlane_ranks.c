@@ -52,16 +52,16 @@ static int check_whole(const struct merge *m)
         size_t i = 0;
 
         (void)snprintf(dir, sizeof(dir), "rank%" PRIu32, r);
-        while (i < l->count && l->list[i].rank != r)
+        while (i < l->list.count && l->list.items[i].rank != r)
             i++;
-        if (l->folders < l->ranks && i == l->count && !is_there(l->root, dir))
+        if (l->folders < l->ranks && i == l->list.count && !is_there(l->root, dir))
             return tl__cmd_fail(m->command,
                                 "rank %" PRIu32 " of %" PRIu32 " is missing: no %s/%s; bring its directory here, or "
                                 "name one dispatch to see it alone: tasklens %s %s",
-                                r, l->ranks, l->root, dir, m->command, l->list[0].path);
+                                r, l->ranks, l->root, dir, m->command, l->list.items[0].path);
     }
-    for (size_t i = 0; i < l->count; i++) {
-        const struct tl_rank_leaf *leaf = &l->list[i];
+    for (size_t i = 0; i < l->list.count; i++) {
+        const struct tl_rank_leaf *leaf = &l->list.items[i];
 
         if (is_there(leaf->path, TL_SWIMLANE_NAME))
             continue;
@@ -106,9 +106,9 @@ static bool alone(const struct merge *m)
 /* Some recording of the rank of that number, or of `leaf` itself. */
 static const struct tl_rank_leaf *leaf_of(const struct merge *m, uint32_t rank, const struct tl_rank_leaf *leaf)
 {
-    for (size_t i = 0; i < m->leaves->count; i++)
-        if (m->leaves->list[i].rank == rank)
-            return &m->leaves->list[i];
+    for (size_t i = 0; i < m->leaves->list.count; i++)
+        if (m->leaves->list.items[i].rank == rank)
+            return &m->leaves->list.items[i];
     return leaf;
 }
 
@@ -116,7 +116,7 @@ static int place(struct merge *m, size_t i, const struct tl_swimlane *lane, stru
 {
     const struct tl_rank_clock *rank_clock, *reference = NULL;
     struct tl_rank_clock own, other;
-    const struct tl_rank_leaf *leaf = &m->leaves->list[i];
+    const struct tl_rank_leaf *leaf = &m->leaves->list.items[i];
     int code = read_clock(m, leaf, &own, &rank_clock);
 
     if (code == 0 && rank_clock != NULL && rank_clock->reference_rank != rank_clock->rank)
@@ -136,21 +136,21 @@ static int place_all(struct merge *m)
 {
     int code = 0;
 
-    for (size_t i = 0; code == 0 && i < m->leaves->count; i++) {
+    for (size_t i = 0; code == 0 && i < m->leaves->list.count; i++) {
         struct tl_swim_clock clock;
         struct tl_swimlane lane;
         struct tl_error err;
         char path[TL_PATHNAME_BYTES];
 
-        (void)tl__pathname(path, "%s/" TL_SWIMLANE_NAME, m->leaves->list[i].path);
+        (void)tl__pathname(path, "%s/" TL_SWIMLANE_NAME, m->leaves->list.items[i].path);
         if (tl__swimlane_read(path, &lane, &err) != 0)
-            return tl__cmd_fail(m->command, "rank %" PRIu32 ": %s", m->leaves->list[i].rank, err.msg);
+            return tl__cmd_fail(m->command, "rank %" PRIu32 ": %s", m->leaves->list.items[i].rank, err.msg);
         tl__swim_clock_init(&clock, &lane);
         code = place(m, i, &lane, &clock);
         tl__swimlane_fini(&lane);
     }
     if (code == 0)
-        tl__rank_axes(m->places, (uint32_t)m->leaves->count);
+        tl__rank_axes(m->places, (uint32_t)m->leaves->list.count);
     return code;
 }
 
@@ -169,7 +169,7 @@ static void add_up(struct tl_swim_drawn *sum, const struct tl_swim_drawn *d)
 
 static int put_leaf(struct merge *m, struct tl_json *json, size_t i)
 {
-    const struct tl_rank_leaf *leaf = &m->leaves->list[i];
+    const struct tl_rank_leaf *leaf = &m->leaves->list.items[i];
     struct tl_swim_trace_opts opts = {.overhead = m->opts->overhead, .part = (uint32_t)i};
     const struct tl_rank_place placed = m->places[i]; /* among all, which place() does not see */
     struct tl_swim_scheds scheds = {0};
@@ -207,7 +207,7 @@ static void put_ns(struct tl_json *j, const char *key, int64_t ps)
 /* Below the root. */
 static const char *path_of(const struct merge *m, size_t i)
 {
-    const char *path = m->leaves->list[i].path + strlen(m->leaves->root);
+    const char *path = m->leaves->list.items[i].path + strlen(m->leaves->root);
 
     return path + strspn(path, "/");
 }
@@ -226,15 +226,15 @@ static void put_identity(struct tl_json *j, const struct tl_rank_leaf *leaf)
 static void put_places(struct tl_json *j, const struct merge *m)
 {
     tl__json_member_array(j, "ranks", TL_JSON_BLOCK);
-    for (size_t i = 0; i < m->leaves->count; i++) {
+    for (size_t i = 0; i < m->leaves->list.count; i++) {
         const struct tl_rank_place *p = &m->places[i];
 
         tl__json_object_begin(j, TL_JSON_LINE);
         tl__json_member_u64(j, "rank", p->rank);
         tl__json_member_u64(j, "dispatch", p->dispatch);
         tl__json_member_string(j, "path", path_of(m, i));
-        put_identity(j, &m->leaves->list[i]);
-        tl__json_member_string(j, "program", m->leaves->list[i].program.program);
+        put_identity(j, &m->leaves->list.items[i]);
+        tl__json_member_string(j, "program", m->leaves->list.items[i].program.program);
         tl__json_member_u64(j, "tasks", m->parts[i].tasks);
         put_ns(j, "begin_ns", p->offset_ps);
         put_ns(j, "wall_ns", m->parts[i].wall_ps);
@@ -262,7 +262,7 @@ static bool same_rank(const struct merge *m, size_t i)
 /* The first dispatch of each rank against that of the first rank; calls with each line. */
 static void each_order(const struct merge *m, void (*line)(void *ctx, const char *text), void *ctx)
 {
-    for (size_t i = 1; i < m->leaves->count; i++) {
+    for (size_t i = 1; i < m->leaves->list.count; i++) {
         char text[TL_RANK_ORDER_BYTES];
 
         if (same_rank(m, i))
@@ -301,7 +301,7 @@ static int write_trace(struct merge *m)
         (void)tl__pathname(m->trace, "%s", output.out.path);
     tl__json_object_begin(json, TL_JSON_BLOCK);
     tl__json_member_array(json, "traceEvents", TL_JSON_BLOCK);
-    for (size_t i = 0; failed == 0 && i < m->leaves->count; i++)
+    for (size_t i = 0; failed == 0 && i < m->leaves->list.count; i++)
         failed = put_leaf(m, json, i);
     tl__json_array_end(json);
     tl__json_member_string(json, "displayTimeUnit", "ns");
@@ -341,20 +341,21 @@ static void put_groups(struct tl_rendering *page, const struct merge *m)
 {
     const struct tl_rank_leaves *l = m->leaves;
 
-    for (size_t i = 0; i < l->count; i++) {
+    for (size_t i = 0; i < l->list.count; i++) {
         uint32_t here = 0;
-        size_t first = l->count;
+        size_t first = l->list.count;
 
-        for (size_t k = 0; k < l->count; k++) {
-            if (!one_group(&l->list[i], &l->list[k]))
+        for (size_t k = 0; k < l->list.count; k++) {
+            if (!one_group(&l->list.items[i], &l->list.items[k]))
                 continue;
             first = k < first ? k : first;
             here++;
         }
-        if (first == i && here != l->list[i].identity.group_size && l->list[i].identity.group_size != 0)
-            tl__put_format(
-                page, "note      run %s, task slot %" PRIu64 ": %" PRIu32 " of its %" PRIu32 " members are here\n",
-                l->list[i].identity.run_id, l->list[i].identity.task_slot, here, l->list[i].identity.group_size);
+        if (first == i && here != l->list.items[i].identity.group_size && l->list.items[i].identity.group_size != 0)
+            tl__put_format(page,
+                           "note      run %s, task slot %" PRIu64 ": %" PRIu32 " of its %" PRIu32 " members are here\n",
+                           l->list.items[i].identity.run_id, l->list.items[i].identity.task_slot, here,
+                           l->list.items[i].identity.group_size);
     }
 }
 
@@ -368,7 +369,7 @@ static void put_row(void *ctx, uint64_t i, struct tl_row *row)
     tl__cell_end(row);
     tl__put_u64(&row->text, p->dispatch);
     tl__cell_end(row);
-    tl__put_str(&row->text, m->leaves->list[i].has_program ? m->leaves->list[i].program.program : "?");
+    tl__put_str(&row->text, m->leaves->list.items[i].has_program ? m->leaves->list.items[i].program.program : "?");
     tl__cell_end(row);
     tl__put_u64(&row->text, m->parts[i].tasks);
     tl__cell_end(row);
@@ -399,10 +400,10 @@ static void put_summary(struct tl_rendering *page, const struct merge *m)
     char rank[24];
 
     tl__put_format(page, "recording %s: %" PRIu32 " rank%s, %zu dispatch%s\n", m->leaves->root, m->leaves->ranks,
-                   m->leaves->ranks == 1 ? "" : "s", m->leaves->count, m->leaves->count == 1 ? "" : "es");
-    (void)tl__table_put(page, columns, COUNT_OF(columns), m->leaves->count, put_row, (void *)(uintptr_t)m);
+                   m->leaves->ranks == 1 ? "" : "s", m->leaves->list.count, m->leaves->list.count == 1 ? "" : "es");
+    (void)tl__table_put(page, columns, COUNT_OF(columns), m->leaves->list.count, put_row, (void *)(uintptr_t)m);
     each_order(m, order_to_page, page);
-    for (size_t i = 0; i < m->leaves->count; i++)
+    for (size_t i = 0; i < m->leaves->list.count; i++)
         if (!m->places[i].known && (!same_rank(m, i) || m->places[i - 1].known)) {
             tl__put_format(page,
                            "note      %s%s has an axis of its own, which begins at 0 and says nothing of the "
@@ -415,7 +416,7 @@ static void put_summary(struct tl_rendering *page, const struct merge *m)
                    " scheduler phases, %" PRIu64 " submits\n",
                    d->worker_slices, d->sched_slices, d->phases, d->submits);
     tl__put_format(page, "one       dispatch alone, with all notes: tasklens %s %s\n", m->command,
-                   m->leaves->list[0].path);
+                   m->leaves->list.items[0].path);
     tl__put_format(page, "open      in https://ui.perfetto.dev or chrome://tracing\n%s\n", m->trace);
 }
 
@@ -462,8 +463,8 @@ int tl__swimlane_ranks(const char *command, const struct tl_rank_leaves *leaves,
 
     if (code != 0)
         return code;
-    m.parts = calloc(leaves->count, sizeof(*m.parts));
-    m.places = calloc(leaves->count, sizeof(*m.places));
+    m.parts = calloc(leaves->list.count, sizeof(*m.parts));
+    m.places = calloc(leaves->list.count, sizeof(*m.places));
     if (m.parts == NULL || m.places == NULL) {
         free(m.parts);
         free(m.places);

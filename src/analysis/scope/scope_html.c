@@ -60,8 +60,8 @@ static void put_warnings(struct tl_json *j, const struct tl_scope_usage *u)
 static void put_boundaries(struct tl_json *j, const struct tl_scope_stats *s)
 {
     tl__json_member_array(j, "boundaries", TL_JSON_BLOCK);
-    for (uint64_t i = 0; i < s->count; i++) {
-        const struct tl_boundary *b = &s->boundaries[i];
+    for (uint64_t i = 0; i < s->boundaries.count; i++) {
+        const struct tl_boundary *b = &s->boundaries.items[i];
 
         tl__json_array_begin(j, TL_JSON_LINE);
         tl__json_u64(j, b->site);

@@ -100,7 +100,7 @@ void tl__scope_json(struct tl_json *j, const struct tl_scope_view *view)
     tl__json_member_bool(j, "fatal", u->stats->fatal);
     tl__json_member_bool(j, "whole", tl__scope_state(u) == TL_SCOPE_WHOLE);
     tl__json_member_u64(j, "dropped", u->stats->dropped);
-    tl__json_member_u64(j, "boundaries", u->stats->count);
+    tl__json_member_u64(j, "boundaries", u->stats->boundaries.count);
     tl__json_member_u64(j, "open", u->open);
     tl__json_member_u64(j, "unmatched_ends", u->endings);
     tl__json_member_u64(j, "backward", u->backward);

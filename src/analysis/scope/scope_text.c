@@ -157,7 +157,7 @@ int tl__scope_text(struct tl_rendering *out, const struct tl_scope_view *view)
     for (unsigned w = 0; w < TL_SCOPE_WARNINGS; w++)
         if (tl__put_scope_warning(out, u, (enum tl_scope_warning)w))
             tl__put_str(out, "\n");
-    if (u->stats->count == 0) {
+    if (u->stats->boundaries.count == 0) {
         tl__put_str(out, "No scope began or ended in this run, so there are no peaks to show.\n");
         return out->error;
     }

@@ -102,7 +102,8 @@ static void advance(struct pairing *p, const struct tl_boundary *before, const s
 /* From its two boundaries. */
 static void measure(struct tl_scope_usage *u, struct tl_scope *scope)
 {
-    const struct tl_boundary *b = &u->stats->boundaries[scope->begin], *e = &u->stats->boundaries[scope->last];
+    const struct tl_boundary *b = &u->stats->boundaries.items[scope->begin],
+                             *e = &u->stats->boundaries.items[scope->last];
 
     for (unsigned r = 0; r < TL_RING_RESOURCES; r++) {
         scope->high_water[r] = held_at_most(u, scope->ring, r, less(e->span[r].head, b->span[r].tail));
@@ -133,7 +134,7 @@ static void abandon(struct pairing *p, uint32_t depth)
 
 static void begin(struct pairing *p, uint64_t i)
 {
-    const struct tl_boundary *b = &p->usage->stats->boundaries[i];
+    const struct tl_boundary *b = &p->usage->stats->boundaries.items[i];
     struct tl_scope *scope = &p->usage->scopes[p->usage->n_scopes++];
 
     abandon(p, b->depth);
@@ -147,7 +148,7 @@ static void begin(struct pairing *p, uint64_t i)
 
 static void end(struct pairing *p, uint64_t i)
 {
-    const struct tl_boundary *b = &p->usage->stats->boundaries[i];
+    const struct tl_boundary *b = &p->usage->stats->boundaries.items[i];
     struct tl_scope *scope;
 
     if (b->depth >= p->depths || p->open_at[b->depth] == 0 ||
@@ -180,16 +181,16 @@ static int pair(struct tl_scope_usage *u)
     const struct tl_boundary *seen[TL_SCOPE_MAX_RINGS] = {NULL};
     uint32_t deepest = 0;
 
-    for (uint64_t i = 0; i < s->count; i++)
-        deepest = s->boundaries[i].depth > deepest ? s->boundaries[i].depth : deepest;
+    for (uint64_t i = 0; i < s->boundaries.count; i++)
+        deepest = s->boundaries.items[i].depth > deepest ? s->boundaries.items[i].depth : deepest;
     p.open_at = tl__alloc((size_t)deepest + 1, sizeof(*p.open_at));
-    u->scopes = tl__alloc(s->count + 1, sizeof(*u->scopes));
+    u->scopes = tl__alloc(s->boundaries.count + 1, sizeof(*u->scopes));
     if (p.open_at == NULL || u->scopes == NULL) {
         tl__free(p.open_at);
         return TL_ENOMEM;
     }
-    for (uint64_t i = 0; i < s->count; i++) {
-        const struct tl_boundary *b = &s->boundaries[i];
+    for (uint64_t i = 0; i < s->boundaries.count; i++) {
+        const struct tl_boundary *b = &s->boundaries.items[i];
 
         u->backward += goes_back(b, seen[b->ring]);
         advance(&p, seen[b->ring], b);
@@ -303,8 +304,8 @@ static void sum_rings(struct tl_scope_usage *u)
             u->rings[ring].use[r].size = s->size[r][ring];
     for (uint64_t i = 0; i < u->n_scopes; i++)
         add_scope(u, i);
-    for (uint64_t i = 0; i < s->count; i++) { /* boundaries without a partner count too */
-        const struct tl_boundary *b = &s->boundaries[i];
+    for (uint64_t i = 0; i < s->boundaries.count; i++) { /* boundaries without a partner count too */
+        const struct tl_boundary *b = &s->boundaries.items[i];
 
         if (first[b->ring] == NULL)
             first[b->ring] = b;

@@ -108,7 +108,7 @@ void tl__put_scope_summary(struct tl_rendering *out, const struct tl_scope_usage
     put_many(out, u->n_scopes, "scope", "scopes");
     tl__put_format(out, " on %" PRIu64 " of ", tl__scope_rings_used(u));
     put_many(out, u->stats->n_rings, "ring, ", "rings, ");
-    put_many(out, u->stats->count, "boundary", "boundaries");
+    put_many(out, u->stats->boundaries.count, "boundary", "boundaries");
 }
 
 bool tl__put_scope_warning(struct tl_rendering *out, const struct tl_scope_usage *u, enum tl_scope_warning warning)
@@ -128,10 +128,10 @@ bool tl__put_scope_warning(struct tl_rendering *out, const struct tl_scope_usage
                            s->dropped);
         return s->dropped > 0;
     case TL_SCOPE_CUT:
-        if (s->total == s->count || s->total == s->count + s->dropped)
+        if (s->total == s->boundaries.count || s->total == s->boundaries.count + s->dropped)
             return false;
         tl__put_format(out, "cut: the file says that it has %" PRIu64 " boundaries, and has %" PRIu64, s->total,
-                       s->count);
+                       s->boundaries.count);
         return true;
     case TL_SCOPE_OPEN:
         if (u->open > 0)
@@ -159,8 +159,9 @@ enum tl_scope_state tl__scope_state(const struct tl_scope_usage *u)
 
     if (s->fatal)
         return TL_SCOPE_STOPPED;
-    return s->dropped > 0 || s->total != s->count || u->open > 0 || u->endings > 0 || u->backward > 0 ? TL_SCOPE_PARTIAL
-                                                                                                      : TL_SCOPE_WHOLE;
+    return s->dropped > 0 || s->total != s->boundaries.count || u->open > 0 || u->endings > 0 || u->backward > 0
+               ? TL_SCOPE_PARTIAL
+               : TL_SCOPE_WHOLE;
 }
 
 const char *tl__scope_settings_title(const struct tl_scope_usage *u)
