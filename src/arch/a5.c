@@ -4,6 +4,8 @@
 const struct tl_arch tl__arch_a5 = {
     .name = "a5",
     .clusters = 36,
+    .cluster_aics = 1,
+    .cluster_aivs = 2,
     .aicpu_threads = 5,
     .clock_hz = 1000000000,
     .pmu_counters = 10,

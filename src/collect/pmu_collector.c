@@ -55,12 +55,9 @@ static int by_task(const void *a, const void *b)
 
 static const struct tl_pmu_set *set_of(const struct tl_export *x)
 {
-    const struct tl_arch *arch = NULL;
+    const struct tl_arch *arch = tl__facts_arch(x->facts);
 
-    for (unsigned i = 0; (arch = tl__arch_at(i)) != NULL; i++)
-        if (strncmp(x->facts->arch, arch->name, sizeof(x->facts->arch)) == 0)
-            return tl__pmu_set(arch, x->own->level);
-    return NULL;
+    return arch != NULL ? tl__pmu_set(arch, x->own->level) : NULL;
 }
 
 static void take_rows(struct sheet *sheet)

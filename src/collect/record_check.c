@@ -67,15 +67,30 @@ const struct tl_record_field *tl__fields_check(const struct tl_record_table *tab
     return NULL;
 }
 
-struct tl_record_limits tl__record_limits(const struct tl_run_facts *facts, uint32_t pmu_event, bool pieces)
+const struct tl_arch *tl__facts_arch(const struct tl_run_facts *facts)
 {
-    struct tl_record_limits limits = {.cores = facts->clusters * 3, .no_pieces = !pieces};
-    const struct tl_pmu_set *set = NULL;
     const struct tl_arch *arch;
 
-    for (unsigned i = 0; (arch = tl__arch_at(i)) != NULL && set == NULL; i++)
+    for (unsigned i = 0; (arch = tl__arch_at(i)) != NULL; i++)
         if (strncmp(facts->arch, arch->name, sizeof(facts->arch)) == 0)
-            set = tl__pmu_set(arch, pmu_event);
+            return arch;
+    return NULL;
+}
+
+const struct tl_arch *tl__facts_cluster(const struct tl_run_facts *facts)
+{
+    const struct tl_arch *arch = tl__facts_arch(facts);
+
+    return arch != NULL ? arch : tl__arch_at(0);
+}
+
+struct tl_record_limits tl__record_limits(const struct tl_run_facts *facts, uint32_t pmu_event, bool pieces)
+{
+    struct tl_record_limits limits = {.cores = tl__arch_cores(tl__facts_cluster(facts), facts->clusters),
+                                      .no_pieces = !pieces};
+    const struct tl_arch *arch = tl__facts_arch(facts);
+    const struct tl_pmu_set *set = arch != NULL ? tl__pmu_set(arch, pmu_event) : NULL;
+
     limits.pmu = set != NULL;
     limits.pmu_event = pmu_event;
     for (uint32_t c = 0; set != NULL && c < set->n_columns; c++)
@@ -120,7 +135,7 @@ static const struct tl_record_field run_fields[] = {
     RUN_RINGS(facts.heap_bytes, BYTES_MAX),
     RUN_RINGS(facts.task_window, TL_TASK_WINDOW_MAX),
     RUN_RINGS(facts.dep_pool, UINT32_MAX),
-    RUN(facts.clusters, 0, TL_CORES_MAX / 3),
+    RUN(facts.clusters, 0, TL_CORES_MAX / TL_CLUSTER_CORES_MAX),
     RUN(facts.schedulers, 0, TL_DFX_MAX_LANES),
     RUN(facts.host_build, 0, 1),
     RUN(facts.lane_streams, 0, (1u << TL_STREAM_COUNT) - 1),

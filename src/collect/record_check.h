@@ -18,6 +18,7 @@
 
 #include "base/count_of.h"
 
+struct tl_arch;
 struct tl_collector_spec;
 struct tl_payload;
 struct tl_journal_run;
@@ -73,8 +74,12 @@ struct tl_record_limits {
     uint32_t pmu_event, pmu_columns;
 };
 
-/* Of a run on `facts->clusters` clusters of `facts->arch`, recorded with PMU event type `pmu_event`. */
 struct tl_run_facts;
+/* The chip's arch, or NULL: the facts do not name it, or name none that exists. */
+const struct tl_arch *tl__facts_arch(const struct tl_run_facts *facts);
+/* The arch whose clusters the run's are. A journal that names no arch was written when all archs had the same ones. */
+const struct tl_arch *tl__facts_cluster(const struct tl_run_facts *facts);
+/* Of a run on `facts->clusters` clusters of `facts->arch`, recorded with PMU event type `pmu_event`. */
 struct tl_record_limits tl__record_limits(const struct tl_run_facts *facts, uint32_t pmu_event, bool pieces);
 
 /* NULL and *ret_payload, or the name of the field that holds an impossible value. `record` must not change meanwhile:

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "artifact/swimlane.h"
 #include "base/env.h"
 #include "base/error.h"
@@ -186,11 +187,12 @@ static void take_clock(const struct tl_clock_pair *clock, struct tl_swimlane *ou
 static void fill(struct tl_swimlane *out, const struct tl_export *x)
 {
     const uint32_t epoch = out->form == TL_SWIM_2026_09 ? x->epoch : 0;
+    const uint32_t aics = tl__arch_aics(tl__facts_cluster(x->facts), x->facts->clusters);
 
     (void)snprintf(out->runtime, sizeof(out->runtime), "%.31s", x->runtime);
     (void)snprintf(out->platform, sizeof(out->platform), "%.8s", x->facts->arch);
     for (uint32_t i = 0; i < out->num_cores; i++) {
-        out->core_types[i] = i < x->facts->clusters ? TL_AIC : TL_AIV;
+        out->core_types[i] = i < aics ? TL_AIC : TL_AIV;
         if (out->core_to_thread != NULL)
             out->core_to_thread[i] = -1;
     }
@@ -209,7 +211,7 @@ static int swimlane_export(const struct tl_export *x, struct tl_export_figures *
         .level = x->own->level,
         .form = x->format == TL_FORMAT_2026_09 ? TL_SWIM_2026_09 : TL_SWIM_OLDER,
         .clock_freq_hz = x->facts->clock_freq_hz,
-        .num_cores = x->facts->clusters * 3,
+        .num_cores = tl__arch_cores(tl__facts_cluster(x->facts), x->facts->clusters),
     };
     int r = make_room(&out, x);
 

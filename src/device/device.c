@@ -234,7 +234,7 @@ int tl__device_create(const struct tl_device_opts *opts, struct tl_device **ret_
     tl__clock_mark(&d->clock);
     d->threads = tl__alloc(opts->threads, sizeof(struct tl_thread *));
     d->scheds = tl__reserve(TL_MAX_SCHEDULERS * sizeof(struct tl_scheduler));
-    d->cores = tl__alloc(opts->arch->clusters * TL_CORES_PER_CLUSTER, sizeof(struct tl_core_role));
+    d->cores = tl__alloc(tl__arch_cores(opts->arch, opts->arch->clusters), sizeof(struct tl_core_role));
     if (d->threads == NULL || d->scheds == NULL || d->cores == NULL)
         goto out;
     r = 0;

@@ -161,21 +161,28 @@ static void make_core(struct tl_device *d, struct tl_scheduler *s, unsigned kind
     s->room[kind] |= bit;
 }
 
-/* Clusters are dealt to the schedulers in turn; core ids are the AICs first, then the AIVs by cluster. */
+static uint32_t core_id(const struct tl_arch *arch, uint32_t clusters, uint32_t cluster, unsigned kind)
+{
+    if (kind == TL_KIND_AIC)
+        return cluster;
+    return tl__arch_aics(arch, clusters) + arch->cluster_aivs * cluster + (kind - TL_KIND_AIV0);
+}
+
+/* Clusters are dealt to the schedulers in turn. */
 static int make_roles(struct tl_device *d)
 {
     uint32_t clusters = d->launch->clusters;
     int r = 0;
 
     d->n_scheds = d->launch->schedulers;
-    d->n_cores = clusters * TL_CORES_PER_CLUSTER;
+    d->n_cores = tl__arch_cores(d->opts.arch, clusters);
     memset(d->scheds, 0, TL_MAX_SCHEDULERS * sizeof(struct tl_scheduler));
     for (uint32_t c = 0; c < clusters; c++) {
         struct tl_scheduler *s = &d->scheds[c % d->n_scheds];
 
-        make_core(d, s, TL_KIND_AIC, c);
-        make_core(d, s, TL_KIND_AIV0, clusters + 2 * c);
-        make_core(d, s, TL_KIND_AIV1, clusters + 2 * c + 1);
+        for (unsigned kind = 0; kind < TL_KIND_COUNT; kind++)
+            if (tl__cluster_has(d->opts.arch, kind))
+                make_core(d, s, kind, core_id(d->opts.arch, clusters, c, kind));
         s->n_clusters++;
     }
     for (uint32_t i = 0; i < d->n_scheds && r == 0; i++) {

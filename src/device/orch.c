@@ -39,9 +39,19 @@ static const char *core_name(enum tl_core core)
     return core == TL_AIC ? "AIC" : "AIV";
 }
 
+/* A mix runs on one cluster; a task of one kernel on any core of its type. */
+static bool cluster_lacks(const struct tl_arch *arch, const struct tl_subtasks *subtasks, unsigned kind)
+{
+    if (kind == TL_KIND_AIV1 && subtasks->func[TL_KIND_AIC] < 0 && subtasks->func[TL_KIND_AIV0] < 0)
+        kind = TL_KIND_AIV0;
+    return !tl__cluster_has(arch, kind);
+}
+
 /* Resolves the kernels of a task, or fails the run with a line that says what is wrong. */
 static bool resolve(struct tl_orch *o, const struct tl_subtasks *subtasks, const struct tl_kernel_ref **refs)
 {
+    static const char *const kinds[TL_KIND_COUNT] = {"AIC", "AIV0", "AIV1"};
+    const struct tl_arch *arch = o->device->opts.arch;
     char text[256], name[40];
 
     for (unsigned k = 0; k < TL_KIND_COUNT; k++) {
@@ -51,11 +61,16 @@ static bool resolve(struct tl_orch *o, const struct tl_subtasks *subtasks, const
         if (subtasks->func[k] < 0)
             continue;
         refs[k] = find_kernel(o->device, subtasks->func[k]);
-        if (refs[k] != NULL && refs[k]->kernel->core == want)
+        if (refs[k] != NULL && refs[k]->kernel->core == want && !cluster_lacks(arch, subtasks, k))
             continue;
         if (refs[k] == NULL)
             (void)snprintf(text, sizeof(text), "%s: the program has no kernel with func_id %d; add it to its table",
                            tl__graph_task_name(o->graph, name), subtasks->func[k]);
+        else if (refs[k]->kernel->core == want)
+            (void)snprintf(text, sizeof(text),
+                           "%s: kernel \"%s\" was submitted to %s; a cluster of %s has %u AIC and %u AIV",
+                           tl__graph_task_name(o->graph, name), refs[k]->kernel->name, kinds[k], arch->name,
+                           arch->cluster_aics, arch->cluster_aivs);
         else
             (void)snprintf(text, sizeof(text), "%s: kernel \"%s\" runs on %s and was submitted to %s",
                            tl__graph_task_name(o->graph, name), refs[k]->kernel->name, core_name(refs[k]->kernel->core),

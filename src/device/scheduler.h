@@ -36,13 +36,19 @@ struct tl_scheduler {
     struct tl_recorder rec;
     uint64_t stamp; /* its last one, device cycles */
     struct tl_phases phases;
-    struct tl_core_role *cores[TL_KIND_COUNT][TL_MAX_CLUSTERS];
+    struct tl_core_role *cores[TL_KIND_COUNT][TL_MAX_CLUSTERS]; /* NULL: the chip's clusters have none of the kind */
     _Alignas(
         64) tl_au64 retired; /* tasks; writer: guard; readers: anyone (relaxed figure, D8 for the end of the run) */
     tl_au64 last_task;       /* 1 + the id of the last of them; writer: guard; readers: the watch (relaxed figure) */
     tl_au64 last_reported;   /* `retired` when the watch last reported it; writers: the watch, the report */
     tl_au32 has_work;        /* hint: held, local or captured work is waiting */
 };
+
+/* Whether each cluster of the chip has a core of the kind (enum tl_core_kind). */
+static inline bool tl__cluster_has(const struct tl_arch *arch, unsigned kind)
+{
+    return kind == TL_KIND_AIC ? arch->cluster_aics != 0 : kind - TL_KIND_AIV0 < arch->cluster_aivs;
+}
 
 /* DI4: state that only who has the lock may touch. */
 static inline bool tl__sched_is_locked(const struct tl_scheduler *s)

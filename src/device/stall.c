@@ -223,12 +223,14 @@ int tl__stall_capture(struct tl_scheduler *s)
     while (s->next_stalled < s->n_clusters * TL_KIND_COUNT) {
         uint32_t i = s->next_stalled++;
         struct tl_core_role *core = s->cores[i % TL_KIND_COUNT][i / TL_KIND_COUNT];
-        struct tl_slot *slot = core->token[core->seen & 1].slot;
+        struct tl_slot *slot;
         uint32_t no = 0;
 
         assert(tl_load_rlx(&s->device->hung) != 0 && tl__sched_is_locked(s)); /* DI4; relaxed: drained() saw it */
-        if (core->seen == core->sent || tl_load_rlx(&core->running) == 0)     /* relaxed: nothing moves */
+        /* relaxed: nothing moves */
+        if (core == NULL || core->seen == core->sent || tl_load_rlx(&core->running) == 0)
             continue;
+        slot = core->token[core->seen & 1].slot;
         if (!tl_cas_acq_rel(&slot->stalled, &no, 1u)) /* S1: other cores run subtasks of it too; one records it */
             continue;
         if (tl__probe_partial(s, slot) == TL_EAGAIN)

@@ -81,13 +81,15 @@ static int subtasks_unfinished(struct tl_scheduler *s)
     for (; s->next_unfinished < s->n_clusters * TL_KIND_COUNT; s->next_unfinished++) {
         const uint32_t i = s->next_unfinished;
         struct tl_core_role *core = s->cores[i % TL_KIND_COUNT][i / TL_KIND_COUNT];
-        const struct tl_token *token = &core->token[core->seen & 1];
-        uint64_t since = tl_load_rlx(&core->since), offset; /* relaxed: nothing moves */
+        const struct tl_token *token;
+        uint64_t since, offset;
         void *payload;
         int r;
 
-        if (core->seen == core->sent || since == 0)
+        /* relaxed: nothing moves */
+        if (core == NULL || core->seen == core->sent || (since = tl_load_rlx(&core->since)) == 0)
             continue;
+        token = &core->token[core->seen & 1];
         r = tl__producer_reserve(lane, 0, &payload, &offset);
         if (r == TL_EAGAIN)
             return r;

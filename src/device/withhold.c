@@ -8,7 +8,7 @@
 #include "base/env.h"
 #include "device/core.h"
 
-#define MAX_CORES (TL_MAX_CLUSTERS * TL_CORES_PER_CLUSTER)
+#define MAX_CORES (TL_MAX_CLUSTERS * TL_CLUSTER_CORES_MAX)
 
 /* One withheld output. Each core has its own row; the thread that runs the core is the only one to touch it. */
 struct held {

@@ -33,7 +33,8 @@ void *bare_ptr(const struct bare_device *b, uint64_t addr)
 
 void bare_open(struct bare_device *b, const struct bare_opts *opts)
 {
-    const struct tl_arch *arch = tl__arch_find(opts->arch != NULL ? opts->arch : "a2a3");
+    const struct tl_arch *arch =
+        opts->chip != NULL ? opts->chip : tl__arch_find(opts->arch != NULL ? opts->arch : "a2a3");
     struct tl_device_opts device = {.arch = arch, .threads = opts->threads != 0 ? opts->threads : 2};
     uint64_t heap = opts->heap_bytes != 0 ? opts->heap_bytes : UINT64_C(4) << 20;
     uint64_t status;

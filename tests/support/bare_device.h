@@ -20,6 +20,7 @@ struct bare_device {
 
 struct bare_opts {
     const char *arch;
+    const struct tl_arch *chip; /* in place of the one that `arch` names */
     unsigned threads, clusters, schedulers;
     enum tl_runtime_kind runtime;
     uint32_t task_window, dep_pool; /* 0: 1024 and 4096 */

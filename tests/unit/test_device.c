@@ -227,6 +227,76 @@ static void a_mix_runs_each_subtask_on_its_core(void **state)
     bare_close(&b);
 }
 
+/* --- the cores of a cluster ------------------------------------------------------------------------------------------ */
+
+#define ONE_AIV_CLUSTERS 3u
+
+/* No chip that exists: its clusters have one AIV. */
+static const struct tl_arch one_aiv = {.name = "one_aiv",
+                                       .clusters = ONE_AIV_CLUSTERS,
+                                       .cluster_aics = 1,
+                                       .cluster_aivs = 1,
+                                       .aicpu_threads = 3,
+                                       .clock_hz = 50000000};
+
+/* Which core ran each block. */
+static void core_id(const struct tl_kernel_args *k)
+{
+    TL_DATA(k, 0, uint64_t)[k->block_idx] = k->core;
+}
+
+static const struct tl_kernel id_kernels[] = {
+    TL_KERNEL(FUNC_CUBE, "aic_id", TL_AIC, core_id, TL_INOUT),
+    TL_KERNEL(FUNC_HALF, "aiv_id", TL_AIV, core_id, TL_INOUT),
+};
+
+/* params: the mix's three kernels, -1 for none. */
+static void orchestrate_mix_of(struct tl_orch *o, const struct tl_program_args *in)
+{
+    const struct tl_mix mix = {(int32_t)in->params[0], (int32_t)in->params[1], (int32_t)in->params[2]};
+    struct tl_task_args args = TL_TASK_ARGS_INIT;
+
+    tl_add_inout(&args, &in->tensors[0]);
+    tl_set_block_num(&args, 40);
+    tl_submit_mix(o, mix, &args);
+}
+
+static void cores_are_those_of_the_chips_clusters(void **state)
+{
+    static const int64_t aic[] = {FUNC_CUBE, -1, -1}, aiv1_alone[] = {-1, -1, FUNC_HALF};
+    static const int64_t fits[] = {FUNC_CUBE, FUNC_HALF, -1}, too_wide[] = {FUNC_CUBE, -1, FUNC_HALF};
+    const struct bare_opts opts = {.threads = 2, .chip = &one_aiv};
+    struct tl_program program = program_of(orchestrate_mix_of);
+    struct bare_device b;
+    struct tl_tensor t;
+    uint64_t *have;
+
+    (void)state;
+    check_random(&opts, 200);
+    bare_open(&b, &opts);
+    t = words(&b, 120);
+    have = bare_ptr(&b, t.buffer);
+    assert_int_equal(bare_run(&b, &program, &t, 1, fits, 3), 0);
+    for (unsigned i = 0; i < 120; i++) {
+        static const uint64_t want[] = {100, 200, 0};
+
+        assert_int_equal(have[i], want[i % 3]);
+    }
+    assert_int_equal(bare_run(&b, &program, &t, 1, too_wide, 3), TL_EGRAPH);
+    assert_non_null(strstr(b.status->message,
+                           "kernel \"half\" was submitted to AIV1; a cluster of one_aiv has 1 AIC and "
+                           "1 AIV"));
+    program.kernels = id_kernels;
+    program.n_kernels = TL_ARRAY_COUNT(id_kernels);
+    assert_int_equal(bare_run(&b, &program, &t, 1, aic, 3), 0);
+    for (unsigned i = 0; i < 40; i++)
+        assert_true(have[i] < ONE_AIV_CLUSTERS);
+    assert_int_equal(bare_run(&b, &program, &t, 1, aiv1_alone, 3), 0);
+    for (unsigned i = 0; i < 40; i++)
+        assert_in_range(have[i], ONE_AIV_CLUSTERS, 2 * ONE_AIV_CLUSTERS - 1);
+    bare_close(&b);
+}
+
 /* Runtime-allocated tensors, reused through a small heap, in nested scopes. */
 static void orchestrate_heap(struct tl_orch *o, const struct tl_program_args *in)
 {
@@ -434,7 +504,7 @@ static void check_hang(unsigned threads)
     bare_close(&h.b);
 }
 
-static void a_kernel_that_spins_is_told(void **state)
+static void a_kernel_that_spins_is_reported(void **state)
 {
     (void)state;
     for (unsigned threads = 1; threads <= 3; threads++)
@@ -447,7 +517,8 @@ int main(void)
         cmocka_unit_test(random_graphs_give_serial_values),       cmocka_unit_test(tight_rings_give_serial_values),
         cmocka_unit_test(an_image_gives_serial_values),           cmocka_unit_test(each_block_runs_once),
         cmocka_unit_test(a_mix_runs_each_subtask_on_its_core),    cmocka_unit_test(a_small_heap_is_recycled),
-        cmocka_unit_test(a_wrong_graph_ends_the_run_with_a_line), cmocka_unit_test(a_kernel_that_spins_is_told),
+        cmocka_unit_test(a_wrong_graph_ends_the_run_with_a_line), cmocka_unit_test(a_kernel_that_spins_is_reported),
+        cmocka_unit_test(cores_are_those_of_the_chips_clusters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
