@@ -19,7 +19,7 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static int to_file(void *ctx, const char *bytes, size_t n)
+static int to_file(void *ctx, const void *bytes, size_t n)
 {
     return fwrite(bytes, 1, n, ctx) == n ? 0 : TL_EIO;
 }

@@ -20,7 +20,7 @@ static uint64_t whole; /* hash of the text when nothing fails; 0: not known yet 
 /* The text is kept by the test, so that the only memory in play is the page's own. */
 static struct tl_hash text;
 
-static int take(void *ctx, const char *bytes, size_t n)
+static int take(void *ctx, const void *bytes, size_t n)
 {
     (void)ctx;
     tl__hash_update(&text, bytes, n);

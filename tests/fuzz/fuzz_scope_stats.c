@@ -5,7 +5,7 @@
 #include "analysis/scope/scope_view.h"
 #include "artifact/scope_stats.h"
 
-static int forget(void *ctx, const char *bytes, size_t n)
+static int forget(void *ctx, const void *bytes, size_t n)
 {
     (void)bytes;
     *(size_t *)ctx += n;

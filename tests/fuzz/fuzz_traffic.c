@@ -4,7 +4,7 @@
 
 #include "analysis/traffic/traffic_view.h"
 
-static int forget(void *ctx, const char *bytes, size_t n)
+static int forget(void *ctx, const void *bytes, size_t n)
 {
     (void)bytes;
     *(size_t *)ctx += n;

@@ -137,8 +137,9 @@ static void tasks_parse(void **state)
             fail_msg("\"%s\" is taken for a task", bad[i]);
 }
 
-static int count_pieces(void *ctx, const char *bytes, size_t n)
+static int count_pieces(void *ctx, const void *data, size_t n)
 {
+    const char *bytes = data;
     size_t *sum = ctx;
 
     for (size_t i = 0; i < n; i++)

@@ -120,7 +120,7 @@ static void data_stays_in_its_element(void **state)
     tl__rendering_fini(&out);
 }
 
-static int full(void *ctx, const char *bytes, size_t n)
+static int full(void *ctx, const void *bytes, size_t n)
 {
     (void)ctx;
     (void)bytes;

@@ -41,7 +41,9 @@ int tl__cmd_fail(const char *command, const char *format, ...) __attribute__((fo
 void tl__cmd_note(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A rendering's sink: writes lines of text to the FILE `ctx`. What a rendering left in them that would do more on a terminal
  * than show itself is made visible. 0 or TL_EIO. */
-int tl__cmd_text(void *ctx, const char *bytes, size_t n);
+int tl__cmd_text(void *ctx, const void *bytes, size_t n);
+/* A sink of JSON and of other bytes: to the FILE `ctx` as they are. 0 or TL_EIO. */
+int tl__cmd_bytes(void *ctx, const void *bytes, size_t n);
 /* Flushes stdout; TL_EXIT_OK, or what tl__cmd_fail returns if not all of the output could be written. */
 int tl__cmd_finish(const char *command);
 

@@ -66,16 +66,6 @@ static int parse(struct critical_path *c, int argc, char **argv)
     return code;
 }
 
-static int to_stdout(void *ctx, const char *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, ctx) == n ? 0 : TL_EIO;
-}
-
-static int json_to_stdout(void *ctx, const void *bytes, size_t n)
-{
-    return to_stdout(ctx, bytes, n);
-}
-
 static int write_report(struct critical_path *c)
 {
     const struct tl_output_place place = {.command = NAME,
@@ -113,7 +103,7 @@ static int show(struct critical_path *c)
     int code, end;
 
     if (c->json) {
-        tl__json_init(&json, json_to_stdout, stdout);
+        tl__json_init(&json, tl__cmd_bytes, stdout);
         code = tl__path_json(&json, &c->run, c->opened.found.path);
         end = tl__json_finish(&json);
     } else {

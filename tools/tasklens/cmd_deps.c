@@ -287,16 +287,6 @@ static int open_graph(struct command *c)
 
 /* ---- answers ---- */
 
-static int to_file(void *ctx, const char *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, ctx) == n ? 0 : TL_EIO;
-}
-
-static int json_to_file(void *ctx, const void *bytes, size_t n)
-{
-    return to_file(ctx, bytes, n);
-}
-
 static int put_text(const struct command *c, struct tl_rendering *out)
 {
     const struct tl_deps_subject *s = &c->subject;
@@ -353,7 +343,7 @@ static int put_answer(const struct command *c)
     int code, end;
 
     if (c->json || c->jsonl) {
-        tl__json_init(&json, json_to_file, stdout);
+        tl__json_init(&json, tl__cmd_bytes, stdout);
         code = put_json(c, &json);
         end = tl__json_finish(&json);
     } else {

@@ -216,16 +216,6 @@ static int parse(struct dump *d, int argc, char **argv)
 
 /* ---- output ---- */
 
-static int to_file(void *ctx, const char *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, ctx) == n ? 0 : TL_EIO;
-}
-
-static int json_to_file(void *ctx, const void *bytes, size_t n)
-{
-    return to_file(ctx, bytes, n);
-}
-
 /* One line for a failed answer. Corruption and loss are no such thing: the answer has said so. */
 static int report(const struct dump *d, int code, const struct tl_error *error)
 {
@@ -265,7 +255,7 @@ static int verify(struct dump *d)
     int code, end;
 
     if (d->json) {
-        tl__json_init(&json, json_to_file, stdout);
+        tl__json_init(&json, tl__cmd_bytes, stdout);
         code = tl__dump_verify_json(&json, &v);
         end = tl__json_finish(&json);
     } else {
@@ -317,7 +307,7 @@ static int list(struct dump *d)
         l.scan.progress_ctx = &progress;
     }
     if (d->json || d->jsonl) {
-        tl__json_init(&json, json_to_file, stdout);
+        tl__json_init(&json, tl__cmd_bytes, stdout);
         code = d->json ? tl__dump_list_json(&json, &l, &error) : tl__dump_list_jsonl(&json, &l, &error);
         end = tl__json_finish(&json);
     } else {
@@ -354,7 +344,7 @@ struct exported {
     uint64_t files, widened, flat, without;
 };
 
-static int to_out(void *ctx, const char *bytes, size_t n)
+static int to_out(void *ctx, const void *bytes, size_t n)
 {
     struct tl_out *out = ctx;
 

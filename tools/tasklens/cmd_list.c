@@ -110,19 +110,13 @@ static int one(const char *name, struct tl_json *j, bool quiet)
     return 0;
 }
 
-static int to_stdout(void *ctx, const void *data, size_t bytes)
-{
-    (void)ctx;
-    return fwrite(data, 1, bytes, stdout) == bytes ? 0 : TL_EIO;
-}
-
 static int print_all(const char *const *names, size_t count, bool bundled, bool json)
 {
     struct tl_json j;
     int rc = 0;
 
     if (json) {
-        tl__json_init(&j, to_stdout, NULL);
+        tl__json_init(&j, tl__cmd_bytes, stdout);
         tl__json_object_begin(&j, TL_JSON_BLOCK);
         text_of(&j, "schema", "tasklens.list");
         tl__json_member_i64(&j, "version", 1);

@@ -68,17 +68,6 @@ static int parse(struct pmu *p, int argc, char **argv)
     return code;
 }
 
-static int to_stdout(void *ctx, const char *bytes, size_t n)
-{
-    (void)ctx;
-    return fwrite(bytes, 1, n, stdout) == n ? 0 : TL_EIO;
-}
-
-static int json_to_stdout(void *ctx, const void *bytes, size_t n)
-{
-    return to_stdout(ctx, bytes, n);
-}
-
 static void mention(const struct tl_found *found)
 {
     tl__found_mention_newer(NAME, found);
@@ -170,7 +159,7 @@ static int show_json(const struct tl_pmu_view *view, int column)
 {
     struct tl_json json;
 
-    tl__json_init(&json, json_to_stdout, NULL);
+    tl__json_init(&json, tl__cmd_bytes, stdout);
     tl__pmu_json(&json, view, column);
     return tl__json_finish(&json);
 }

@@ -9,16 +9,6 @@
 
 #define NAME "sched"
 
-static int to_stdout(void *ctx, const char *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, ctx) == n ? 0 : TL_EIO;
-}
-
-static int json_to_stdout(void *ctx, const void *bytes, size_t n)
-{
-    return to_stdout(ctx, bytes, n);
-}
-
 static int show(const struct tl_sched *sched, const char *dir, bool as_json)
 {
     struct tl_rendering out;
@@ -26,7 +16,7 @@ static int show(const struct tl_sched *sched, const char *dir, bool as_json)
     int code = 0, end;
 
     if (as_json) {
-        tl__json_init(&json, json_to_stdout, stdout);
+        tl__json_init(&json, tl__cmd_bytes, stdout);
         tl__sched_json(&json, sched, dir);
         end = tl__json_finish(&json);
     } else {

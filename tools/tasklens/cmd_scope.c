@@ -69,12 +69,6 @@ static int parse(struct scope *s, int argc, char **argv)
     return code;
 }
 
-static int to_stdout(void *ctx, const void *bytes, size_t n)
-{
-    (void)ctx;
-    return fwrite(bytes, 1, n, stdout) == n ? 0 : TL_EIO;
-}
-
 static int show(const struct scope *s, const struct tl_scope_view *view)
 {
     struct tl_rendering page;
@@ -82,7 +76,7 @@ static int show(const struct scope *s, const struct tl_scope_view *view)
     int code, end;
 
     if (s->json) {
-        tl__json_init(&json, to_stdout, NULL);
+        tl__json_init(&json, tl__cmd_bytes, stdout);
         tl__scope_json(&json, view);
         code = tl__json_finish(&json);
     } else {

@@ -202,12 +202,6 @@ static int merge(struct swimlane *s, struct tl_error *error)
     return code;
 }
 
-static int json_to_stdout(void *ctx, const void *bytes, size_t n)
-{
-    (void)ctx;
-    return fwrite(bytes, 1, n, stdout) == n ? 0 : TL_EIO;
-}
-
 static int report(const struct swimlane *s)
 {
     const struct tl_swim_summary summary = {.scheds = &s->scheds,
@@ -222,7 +216,7 @@ static int report(const struct swimlane *s)
     int code = 0, end;
 
     if (s->json) {
-        tl__json_init(&json, json_to_stdout, NULL);
+        tl__json_init(&json, tl__cmd_bytes, stdout);
         tl__swim_summary_json(&json, &summary);
         end = tl__json_finish(&json);
     } else {

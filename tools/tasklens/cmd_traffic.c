@@ -60,12 +60,6 @@ static int parse(struct traffic *t, int argc, char **argv)
     return code;
 }
 
-static int to_stdout(void *ctx, const void *bytes, size_t n)
-{
-    (void)ctx;
-    return fwrite(bytes, 1, n, stdout) == n ? 0 : TL_EIO;
-}
-
 static int show(const struct traffic *t, const struct tl_traffic_view *view)
 {
     struct tl_rendering out;
@@ -73,7 +67,7 @@ static int show(const struct traffic *t, const struct tl_traffic_view *view)
     int code, end;
 
     if (t->json) {
-        tl__json_init(&json, to_stdout, NULL);
+        tl__json_init(&json, tl__cmd_bytes, stdout);
         tl__traffic_json(&json, view);
         code = tl__json_finish(&json);
     } else {

@@ -56,8 +56,14 @@ void tl__cmd_note(const char *command, const char *format, ...)
     va_end(ap);
 }
 
-int tl__cmd_text(void *ctx, const char *bytes, size_t n)
+int tl__cmd_bytes(void *ctx, const void *bytes, size_t n)
 {
+    return fwrite(bytes, 1, n, ctx) == n ? 0 : TL_EIO;
+}
+
+int tl__cmd_text(void *ctx, const void *data, size_t n)
+{
+    const char *bytes = data;
     FILE *out = ctx;
     size_t from = 0, at = 0;
 

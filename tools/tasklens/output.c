@@ -105,11 +105,6 @@ bool tl__output_is_stdout(const char *given)
     return given != NULL && strcmp(given, "-") == 0;
 }
 
-static int json_to_stdout(void *ctx, const void *bytes, size_t count)
-{
-    return tl__output_bytes(ctx, bytes, count);
-}
-
 int tl__output_open(struct tl_output *o, const struct tl_output_place *p)
 {
     const char *hint = p->way_out != NULL && p->given == NULL ? p->way_out : NULL;
@@ -121,7 +116,7 @@ int tl__output_open(struct tl_output *o, const struct tl_output_place *p)
     o->error = 0;
     o->gzip = NULL;
     if (o->to_stdout) {
-        tl__json_init(&o->out.json, json_to_stdout, o);
+        tl__json_init(&o->out.json, tl__output_bytes, o);
         return 0;
     }
     if (p->given != NULL) {
@@ -144,7 +139,7 @@ int tl__output_open(struct tl_output *o, const struct tl_output_place *p)
     return 0;
 }
 
-int tl__output_bytes(void *ctx, const char *bytes, size_t count)
+int tl__output_bytes(void *ctx, const void *bytes, size_t count)
 {
     struct tl_output *o = ctx;
 

@@ -34,7 +34,7 @@ struct tl_output_place {
 /* 0, or an exit code after a message; then there is nothing to end. */
 int tl__output_open(struct tl_output *output, const struct tl_output_place *place);
 /* A sink for pages (analysis/text/rendering.h) and JSON; `ctx` is the struct tl_output. */
-int tl__output_bytes(void *ctx, const char *bytes, size_t count);
+int tl__output_bytes(void *ctx, const void *bytes, size_t count);
 /* Ends it, after the code (0 or TL_E...) with which the rendering ended: whole, or not at all. An exit code, after a
  * message if it is not 0. */
 int tl__output_end(struct tl_output *output, int code, const struct tl_output_place *place);

@@ -420,24 +420,13 @@ static void put_summary(struct tl_rendering *page, const struct merge *m)
     tl__put_format(page, "open      in https://ui.perfetto.dev or chrome://tracing\n%s\n", m->trace);
 }
 
-static int to_stdout(void *ctx, const char *bytes, size_t n)
-{
-    (void)ctx;
-    return fwrite(bytes, 1, n, stdout) == n ? 0 : TL_EIO;
-}
-
-static int json_to_stdout(void *ctx, const void *bytes, size_t n)
-{
-    return to_stdout(ctx, bytes, n);
-}
-
 static int report(const struct merge *m)
 {
     struct tl_rendering page;
     struct tl_json json;
 
     if (m->opts->json) {
-        tl__json_init(&json, json_to_stdout, NULL);
+        tl__json_init(&json, tl__cmd_bytes, stdout);
         tl__json_object_begin(&json, TL_JSON_BLOCK);
         tl__json_head(&json, "swimlane", "ranks", m->leaves->root);
         tl__json_member_string(&json, "trace", m->trace);

@@ -14,7 +14,7 @@
 #include "base/safe_text.h"
 
 /* Takes `n` bytes. 0, or a negative code that stops the rendering. */
-typedef int (*tl_rendering_sink)(void *ctx, const char *bytes, size_t n);
+typedef int (*tl_rendering_sink)(void *ctx, const void *bytes, size_t n);
 
 struct tl_rendering {
     char *data; /* ours; not NUL-terminated */
