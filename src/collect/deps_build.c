@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/deps_build.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/env.h"
@@ -35,6 +36,7 @@ static struct tl_deps_place *place_slot(struct tl_deps_place *places, size_t slo
 {
     size_t at = mix(addr) & (slots - 1);
 
+    assert(slots != 0 && (slots & (slots - 1)) == 0); /* CI12 */
     while (places[at].used && places[at].addr != addr)
         at = (at + 1) & (slots - 1);
     return &places[at];
@@ -56,6 +58,7 @@ static int grow_places(struct tl_deps_builder *b)
     tl__free(b->places);
     b->places = more;
     b->place_slots = slots;
+    assert(b->n_places * 2 < b->place_slots); /* CI12 */
     return 0;
 }
 
@@ -84,6 +87,7 @@ static uint32_t *tensor_slot(uint32_t *slots, size_t n, const struct tl_deps_ten
 {
     size_t at = mix(id) & (n - 1);
 
+    assert(n != 0 && (n & (n - 1)) == 0); /* CI12 */
     while (slots[at] != 0 && tensors[slots[at] - 1].tensor_id != id)
         at = (at + 1) & (n - 1);
     return &slots[at];
@@ -104,6 +108,7 @@ static int grow_tensors(struct tl_deps_builder *b)
     tl__free(b->by_tensor);
     b->by_tensor = more;
     b->tensor_slots = slots;
+    assert(b->tensors.count * 2 < b->tensor_slots); /* CI12 */
     return 0;
 }
 
@@ -128,6 +133,7 @@ static int tensor_add(struct tl_deps_builder *b, const struct tl_tensor *t, uint
         return TL_ENOMEM;
     *ret_id = id = tl__deps_tensor_id(t->buffer, version);
     slot = tensor_slot(b->by_tensor, b->tensor_slots, b->tensors.items, id);
+    assert(*slot <= b->tensors.count); /* CI12 */
     if (*slot != 0)
         return 0;
     *slot = (uint32_t)b->tensors.count + 1;
@@ -158,6 +164,7 @@ static int arg_add(struct tl_deps_builder *b, const struct tl_wire_deps_arg *w)
     struct tl_deps_arg arg = {.idx = w->arg, .type = w->direction, .has_view = true};
     struct tl_region region;
 
+    assert(b->args.count == b->buffers.count); /* CI12 */
     tl__region_of(&w->tensor, &region);
     arg.view = view_of(&region);
     if (tensor_add(b, &w->tensor, &arg.tensor_id) < 0 || tl_vec_push(&b->buffers, w->tensor.buffer) < 0)
@@ -170,6 +177,8 @@ static int edge_add(struct tl_deps_builder *b, const struct tl_deps_found *f, co
     struct tl_deps_edge e = {
         .pred = f->pred, .succ = task->task_id, .arg = f->arg, .source = f->source, .flags = TL_DEPS_HAS_FLAGS};
 
+    assert(f->arg < (int)task->n_args && f->source <= TL_EDGE_TENSORMAP); /* CI14 */
+    assert(b->filtered.count <= b->edges.count);                          /* CI12 */
     if ((f->flags & TL_EDGE_WAIT) != 0)
         e.flags |= TL_DEPS_WAIT;
     if ((f->flags & TL_EDGE_RETAIN) != 0)
@@ -201,8 +210,11 @@ int tl__deps_build_add(struct tl_deps_builder *b, const struct tl_deps_submit *s
                                 .block_num = w->block_num,
                                 .n_args = w->n_args,
                                 .manual = (w->flags & TL_WIRE_DEPS_MANUAL) != 0};
-    int code = tl_vec_push(&b->by_local[w->task_id >> 32], (uint32_t)b->tasks.count);
+    int code;
 
+    assert(w->task_id >> 32 < TL_DEPS_RINGS);                            /* CI13 */
+    assert(b->by_local[w->task_id >> 32].count == (uint32_t)w->task_id); /* CI13 */
+    code = tl_vec_push(&b->by_local[w->task_id >> 32], (uint32_t)b->tasks.count);
     for (uint32_t i = 0; i < w->n_args && code == 0; i++)
         code = arg_add(b, &s->args[i]);
     for (size_t i = 0; i < n_found && code == 0; i++)
@@ -217,7 +229,9 @@ bool tl__deps_build_lookup(void *ctx, uint64_t task, uint64_t buffer, uint32_t h
 
     if (task >> 32 >= TL_DEPS_RINGS || (uint32_t)task >= b->by_local[task >> 32].count)
         return false;
+    assert(b->by_local[task >> 32].items[(uint32_t)task] < b->tasks.count); /* CI12 */
     t = &b->tasks.items[b->by_local[task >> 32].items[(uint32_t)task]];
+    assert(t->task_id == task && t->first_arg + t->n_args <= b->args.count); /* CI12 */
     for (uint32_t i = 0; i < t->n_args; i++) {
         const struct tl_deps_view *v = &b->args.items[t->first_arg + i].view;
         struct tl_region region = {.start_offset = v->start_offset, .dtype = v->dtype, .rank = v->rank};
@@ -234,6 +248,7 @@ bool tl__deps_build_lookup(void *ctx, uint64_t task, uint64_t buffer, uint32_t h
 
 struct tl_deps tl__deps_build_view(const struct tl_deps_builder *b)
 {
+    assert(b->args.count == b->buffers.count && b->filtered.count <= b->edges.count); /* CI12 */
     return (struct tl_deps){.tasks = b->tasks.items,
                             .args = b->args.items,
                             .tensors = b->tensors.items,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/deps_reader.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ void tl__deps_reader_fini(struct tl_deps_reader *r)
 /* The next record, or NULL at the end. It stays next until take(). */
 static const union tl_wire_deps_record *peek(struct tl_deps_reader *r)
 {
+    assert(r->batch == NULL || r->at <= r->batch->count); /* CI13 */
     while (r->batch != NULL && r->at >= r->batch->count) {
         r->batch = r->batch->next;
         r->at = 0;
@@ -31,6 +33,7 @@ static const union tl_wire_deps_record *peek(struct tl_deps_reader *r)
 
 static void take(struct tl_deps_reader *r)
 {
+    assert(r->batch != NULL && r->at < r->batch->count); /* CI13 */
     r->at++;
 }
 
@@ -78,6 +81,7 @@ static int read_args(struct tl_deps_reader *r)
         if (tl_vec_push(&r->args, w->arg) < 0)
             return TL_ENOMEM;
     }
+    assert(r->args.count == r->task.n_args); /* CI13 */
     return 0;
 }
 
@@ -95,6 +99,7 @@ static int read_deps(struct tl_deps_reader *r)
             if (tl_vec_push(&r->deps, w->ids.ids[i]) < 0)
                 return TL_ENOMEM;
     }
+    assert(r->deps.count == r->task.n_deps); /* CI13 */
     return 0;
 }
 
@@ -113,6 +118,7 @@ static int read_edges(struct tl_deps_reader *r)
             if (tl_vec_push(&r->edges, w->edges.edges[i]) < 0)
                 return TL_ENOMEM;
     }
+    assert(r->edges.count == r->task.n_edges); /* CI13 */
     return 0;
 }
 
@@ -128,6 +134,7 @@ static int read_head(struct tl_deps_reader *r)
     r->task = w->task;
     ring = (uint32_t)(r->task.task_id >> 32);
     local = (uint32_t)r->task.task_id;
+    assert(ring < TL_DEPS_RINGS); /* CI13: the record was checked */
     if (r->task.index != r->index_next || local != r->local_next[ring]) {
         (void)snprintf(text, sizeof(text), "tasks before r%ut%u are not there", ring, local);
         return missing(r, 1, text);

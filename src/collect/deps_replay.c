@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/deps_replay.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,7 @@ static void close_scope(struct tl_deps_replay *r)
 {
     const struct tl_range *ranges;
 
+    assert(r->manual.count > 0); /* CI14 */
     (void)tl__graph_scope_end(r->graph, &ranges);
     r->manual.count--;
 }
@@ -120,6 +122,8 @@ static int enter_scope(struct tl_deps_replay *r, uint32_t depth, bool manual)
     while (r->manual.count < depth)
         if ((code = open_scope(r, r->manual.count + 1 == depth && manual)) < 0)
             return code;
+    assert(r->manual.count == depth);                           /* CI14 */
+    assert(depth == 0 || r->manual.items[depth - 1] == manual); /* CI14 */
     return 0;
 }
 
@@ -155,6 +159,7 @@ static int plan_alloc(struct tl_deps_replay *r, const struct tl_deps_submit *s, 
         r->fresh[i] = without_memory(&s->args[i].tensor);
         r->fresh_at[i] = &r->fresh[i];
     }
+    assert(r->n_fresh >= n); /* CI14 */
     return tl__graph_plan_alloc(r->graph, r->fresh_at, n, plan, err);
 }
 
@@ -164,6 +169,7 @@ static int plan_task(struct tl_deps_replay *r, const struct tl_deps_submit *s, s
     const struct tl_subtasks subtasks = {.func = {s->task->func[0], s->task->func[1], s->task->func[2]}};
     struct tl_task_args *args = &r->args;
 
+    assert(s->task->n_args <= TL_MAX_TENSORS); /* CI13: the record was checked */
     args->n_tensors = s->task->n_args;
     args->block_num = s->task->block_num;
     args->deps = s->deps;
@@ -245,6 +251,7 @@ static int take_edges(struct tl_deps_replay *r, const struct tl_deps_submit *s, 
                                                 .source = e->source,
                                                 .flags = (uint8_t)(e->flags | (f->gone ? TL_EDGE_GONE : 0))};
     }
+    assert(r->found.count == p->n_edges && r->rules.count <= r->found.count); /* CI14 */
     return 0;
 }
 
@@ -348,6 +355,8 @@ static int only_rules(struct tl_deps_replay *r, const struct tl_deps_submit *s, 
 {
     struct tl_deps_found *f = &r->found.items[side->at];
 
+    assert(side->at < r->found.count && f->pred == side->edge.pred);                          /* CI14 */
+    assert(f->source != TL_EDGE_TENSORMAP || (f->arg >= 0 && f->arg < (int)s->task->n_args)); /* CI14 */
     if (f->source != TL_EDGE_TENSORMAP || !is_guess(&s->args[f->arg].tensor, &f->producer))
         return differ(s, &side->edge, other, reterr);
     f->pred = TL_NO_TASK; /* swept out below */
@@ -383,6 +392,7 @@ static void sweep(struct tl_deps_replay *r)
     for (size_t i = 0; i < r->found.count; i++)
         if (r->found.items[i].pred != TL_NO_TASK)
             r->found.items[kept++] = r->found.items[i];
+    assert(kept <= r->found.count); /* CI14 */
     r->found.count = kept;
 }
 
@@ -427,6 +437,7 @@ int tl__deps_replay(struct tl_deps_replay *r, const struct tl_deps_submit *s, co
     }
     if (code == TL_ENOMEM)
         return tl__fail(reterr, code, "no memory for the edges of a task");
+    assert(r->found.count <= r->found.capacity); /* CI14 */
     *ret_found = r->found.items;
     *ret_count = r->found.count;
     return code;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The args dump as a collector: what its records may hold, which payload they bring, and how they become the manifest.
  */
-#include "base/pathname.h"
 #include "collect/dump_collector.h"
 
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "base/count_of.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/pathname.h"
 #include "collect/collector.h"
 #include "wire/dump_record.h"
 #include "wire/launch.h"

@@ -101,6 +101,7 @@ void tl__count_corrupt(struct tl_stream_totals *t, const struct tl_export_figure
 {
     uint64_t n = f->corrupt < t->collected ? f->corrupt : t->collected;
 
+    assert(n <= t->collected); /* CI10 */
     t->collected -= n;
     t->dropped[TL_LOSS_CORRUPT] += n;
 }
@@ -111,6 +112,7 @@ void tl__meta_stream(struct tl_meta *meta, const struct tl_collector_spec *spec,
     struct tl_meta_stream *s = &meta->streams[meta->stream_count++];
     unsigned n = 0;
 
+    assert(meta->stream_count <= TL_STREAM_COUNT); /* CI10 */
     (void)snprintf(s->name, sizeof(s->name), "%s", spec->name);
     s->attempted = totals->attempted;
     s->collected = totals->collected;
@@ -120,6 +122,7 @@ void tl__meta_stream(struct tl_meta *meta, const struct tl_collector_spec *spec,
         (void)snprintf(s->losses[n].cause, sizeof(s->losses[n].cause), "%s", cause_names[i]);
         s->losses[n++].count = totals->dropped[i];
     }
+    assert(n <= TL_LOSS_COUNT); /* CI10 */
     s->payload_bytes = figures->payload_bytes;
     s->payloads_lost = figures->payloads_lost;
 }
@@ -192,6 +195,7 @@ static void result_add(struct tl_run_result *result, const struct tl_stream_tota
 static void gather(struct tl_engine *e, struct tl_crun *run, unsigned stream, uint64_t expected,
                    struct tl_export_stream *ret_stream, struct tl_stream_totals *t)
 {
+    assert(run->n_lanes == e->n_lanes); /* CI10 */
     ret_stream->level = run->levels[stream];
     ret_stream->n_lanes = 0;
     for (unsigned i = 0; i < run->n_lanes; i++) {
@@ -233,6 +237,7 @@ static int stream_export(struct tl_crun *run, unsigned stream, uint64_t expected
     bool artifact_cannot_be;
     int r = 0;
 
+    assert(run->levels[stream] != 0 && ex->meta.stream_count < TL_STREAM_COUNT); /* CI10 */
     ex->x.own = &ex->streams[stream];
     if (spec->export != NULL)
         r = spec->export(&ex->x, &f, &err);
@@ -312,6 +317,7 @@ int tl__engine_export(struct tl_engine *e, uint32_t epoch, const uint64_t *expec
     if (run == NULL)
         return tl__fail(reterr, TL_ENOENT, "run %u is not open", epoch);
     tl__run_seal(e, run);
+    assert(run->journaled <= run->n_records); /* CI15 */
     memset(ex, 0, sizeof(*ex));
     meta_of(run, epoch, &ex->meta);
     bin_settle(run);

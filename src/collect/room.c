@@ -55,6 +55,7 @@ static uint64_t kept_free(const struct tl_crun *run, uint64_t total)
 {
     uint64_t kept = kept_bytes(total, run->n_records * (1 + FUTURE_PER_RECORD));
 
+    assert(run->reserved_bytes == 0 || run->reserve_fd >= 0); /* CI15 */
     return kept > run->reserved_bytes ? kept - run->reserved_bytes : 0;
 }
 
@@ -82,6 +83,7 @@ bool tl__room_for(struct tl_crun *run, uint64_t bytes, uint64_t end, char *why, 
 {
     uint64_t free, total, kept, limit, left;
 
+    assert(bytes <= end && run->journaled <= run->n_records); /* CI15 */
     if (bytes <= run->room_bytes) {
         run->room_bytes -= bytes;
         return true;
@@ -126,6 +128,7 @@ static int open_reserve(const char *dir)
 /* The disk's answer to so many bytes more: 0, or TL_ENOSPC. A file system that cannot hold anything is not asked. */
 static int hold(struct tl_crun *run, uint64_t bytes)
 {
+    assert(bytes > run->reserved_bytes && !run->index_full); /* CI15 */
     if (run->reserve_fd < 0)
         run->reserve_fd = open_reserve(run->dir);
     if (run->reserve_fd < 0)
@@ -139,6 +142,7 @@ static int hold(struct tl_crun *run, uint64_t bytes)
 
 void tl__room_release(struct tl_crun *run)
 {
+    assert(run->reserved_bytes == 0 || run->reserve_fd >= 0); /* CI15 */
     if (run->reserve_fd >= 0)
         (void)close(run->reserve_fd);
     run->reserve_fd = -1;

@@ -74,6 +74,7 @@ static uint32_t end_unused(const struct tl_engine *e, struct tl_crun *run)
         run->lanes[i].ended = run->levels[e->lanes[i].spec->stream] == 0;
         n += run->lanes[i].ended;
     }
+    assert(n <= e->n_lanes); /* CI10 */
     return n;
 }
 
@@ -82,6 +83,8 @@ static void bind(struct tl_engine *e, struct tl_crun *run, const struct tl_engin
 {
     struct timespec now;
 
+    assert(tl_load_rlx(&run->epoch) == 0);                     /* CI10; relaxed: only the worker writes it */
+    assert(e->n_lanes != 0 && e->n_lanes <= TL_DFX_MAX_LANES); /* CI10 */
     run->config = *opts->config;
     run->throttle_bytes_s = e->throttle_bytes_s;
     run->config.output_prefix = run->config.runtime = NULL;
@@ -163,6 +166,7 @@ static int ensure_pools(struct tl_engine *e, const struct tl_engine_run *run, st
         return r;
     tl_store_rlx(&e->broken, 0u); /* relaxed: the shards attach after it */
     (void)tl__all_request(e, TL_REQUEST_ATTACH, NULL);
+    assert(serves(&e->shape, &shape) && e->n_lanes == e->shape.n_lanes); /* CI10 */
     return 0;
 }
 
@@ -197,6 +201,7 @@ int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint6
         return r;
     while (tl_load_rlx(&slot->epoch) != 0) /* relaxed: only the worker writes it; check() has counted them */
         slot++;
+    assert(slot < e->runs + TL_ENGINE_RUNS); /* CI10 */
     bind(e, slot, run);
     r = journal_open(e, slot, run->epoch, reterr);
     if (r < 0)
@@ -281,6 +286,8 @@ void tl__run_seal(struct tl_engine *e, struct tl_crun *run)
     if (!lanes_ended(e, run))
         (void)tl__all_request(e, TL_REQUEST_SEAL, run);
     (void)wait_for(e, run, jobs_finished, TL_FOREVER);
+    assert(lanes_ended(e, run));              /* CI10 */
+    assert(run->journaled <= run->n_records); /* CI15: the writer is done with it */
 }
 
 void tl__engine_abandon(struct tl_engine *e, uint32_t epoch)

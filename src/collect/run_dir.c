@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/pathname.h"
 #include "collect/run_dir.h"
 
 #include <dirent.h>
@@ -16,6 +15,7 @@
 #include "artifact/scope_stats.h"
 #include "base/count_of.h"
 #include "base/error.h"
+#include "base/pathname.h"
 #include "collect/engine_impl.h"
 
 #define PROGRAM_PATTERN "program/*.so"

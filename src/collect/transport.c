@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/transport.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/count_of.h"
@@ -48,8 +49,10 @@ void *tl__transport_view(const struct tl_transport *t, uint64_t addr, uint64_t b
 
 int tl__index_pull(struct tl_transport *t, tl_au64 *view, uint64_t addr, uint64_t *ret_value)
 {
-    int r = t->ops->copy_from_device(t, view, addr, sizeof(*view));
+    int r;
 
+    assert(addr % sizeof(*view) == 0 && (uintptr_t)view % sizeof(*view) == 0); /* CI11 */
+    r = t->ops->copy_from_device(t, view, addr, sizeof(*view));
     if (r == 0)
         *ret_value = tl_load_acq(view); /* A1 A5 A6 when mapped: the view is the device's own word */
     /* A1 A5 A6 across processes: what the index publishes is copied after it. */
@@ -59,6 +62,7 @@ int tl__index_pull(struct tl_transport *t, tl_au64 *view, uint64_t addr, uint64_
 
 int tl__index_push(struct tl_transport *t, tl_au64 *view, uint64_t addr, uint64_t value)
 {
+    assert(addr % sizeof(*view) == 0 && (uintptr_t)view % sizeof(*view) == 0); /* CI11 */
     /* R2 R3 R4 across processes: what the index publishes was copied before it. */
     tl_fence_rel();
     tl_store_rel(view, value); /* R2 R3 R4 when mapped */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/pathname.h"
 #include "host/compile.h"
 
 #include <dirent.h>
@@ -19,6 +18,7 @@
 #include "base/error.h"
 #include "base/leftovers.h"
 #include "base/log.h"
+#include "base/pathname.h"
 #include "host/loader.h"
 #include "sim/chip.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/pathname.h"
 #include "host/loader.h"
 
 #include <dlfcn.h>
@@ -13,6 +12,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/pathname.h"
 #include "base/symbol.h"
 #include "host/files.h"
 #include "host/params.h"

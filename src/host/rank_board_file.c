@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/pathname.h"
 #include "host/rank_board_file.h"
 
 #include <errno.h>
@@ -17,6 +16,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/pathname.h"
 
 #define LOCK_NS UINT64_C(1000000000)
 #define LOCK_STEP_NS UINT64_C(5000000)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/pathname.h"
 #include "host/rank_tree.h"
 
 #include <errno.h>
@@ -11,6 +10,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/pathname.h"
 #include "base/safe_text.h"
 #include "host/clock_estimate.h"
 #include "host/clock_server.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/pathname.h"
 #include "sim/locate.h"
 
 #include <limits.h>
@@ -11,6 +10,7 @@
 
 #include <tasklens/error.h>
 
+#include "base/pathname.h"
 #include "sim/chip.h"
 
 /* Cuts the last component. */

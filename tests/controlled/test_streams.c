@@ -294,7 +294,7 @@ static void check_scopes(bool whole)
         fail_msg("%s", err.msg);
     if (whole) {
         assert_string_equal(scope_rules(&s), "");
-        assert_int_equal(s.count, 2 * (truth->n_scopes + 1)); /* the orchestration is one */
+        assert_int_equal(s.boundaries.count, 2 * (truth->n_scopes + 1)); /* the orchestration is one */
         assert_int_equal(s.dropped, 0);
     }
     assert_false(s.fatal);
