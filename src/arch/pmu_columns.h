@@ -77,7 +77,7 @@
 #define VEC_RESC_CFLT                                                                                                  \
     MACHINE("vec_resc_cflt_cycles", TL_PMU_CYCLES, CONFLICTS, {.event = "STALLED-CYCLES-BACKEND", .times = 0})
 
-/* UB by who moves. */
+/* UB by the unit that moves the bytes. */
 #define UB_READ_VEC                                                                                                    \
     MODEL("ub_read_bytes_vec", TL_PMU_BYTES, 1, BOTH(VEC_FP32_OPS, 8), BOTH(VEC_FP16_OPS, 4), BOTH(VEC_INT32_OPS, 8),  \
           BOTH(VEC_MISC_OPS, 4))
@@ -108,7 +108,7 @@
 #define SET_MEMORY_UB                                                                                                  \
     {7, "MEMORY_UB", 6, {UB_READ_VEC, UB_WRITE_VEC, UB_READ_MTE, UB_WRITE_MTE, UB_READ_SCALAR, UB_WRITE_SCALAR}}
 #define SET_L2_CACHE {8, "L2_CACHE", 6, {WRITE_HIT, WRITE_MISS, R0_HIT, R0_MISS, R1_HIT, R1_MISS}}
-/* What every chip has of the conflicts. */
+/* The conflicts that every chip counts. */
 #define VEC_CONFLICTS CONFLICT("vec_bankgroup_cflt_cycles"), CONFLICT("vec_bank_cflt_cycles"), VEC_RESC_CFLT
 #define QUEUES_FULL                                                                                                    \
     CONFLICT("mte1_iq_full_cycles"), CONFLICT("mte2_iq_full_cycles"), CONFLICT("mte3_iq_full_cycles"),                 \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counters of a core, as data: per chip and event type the columns of pmu.csv, and for each column where its value
- * can come from. A column is one event of the machine that plays the chip, where that machine counts the same thing; or
- * a model, a weighted sum of what kernels report by tl_count, divided by a stated throughput; or neither.
+ * The counters of a core, as data: per chip and event type the columns of pmu.csv, and for each column the source of
+ * its value. That is one event of the machine that simulates the chip, where that machine counts the same thing; or a
+ * model, a weighted sum of what kernels report by tl_count, divided by a stated throughput; or neither.
  */
 #ifndef TL_ARCH_PMU_SET_H
 #define TL_ARCH_PMU_SET_H
@@ -33,7 +33,7 @@ struct tl_pmu_term {
 
 struct tl_pmu_machine {
     const char *event; /* as libpfm4 names it; NULL: none */
-    const char *less;  /* this event is taken off; NULL: none */
+    const char *less;  /* this event is subtracted; NULL: none */
     uint32_t times; /* value = times x (event - less); 0: in core cycles of the machine, converted to device cycles */
 };
 
@@ -43,7 +43,7 @@ struct tl_pmu_column {
     struct tl_pmu_term terms[TL_PMU_MAX_TERMS];
     uint32_t per; /* value = sum of weight x count, divided by this, rounded up; 0: no model */
     struct tl_pmu_machine machine;
-    const char *lacking; /* without a model: why */
+    const char *lacking; /* without a model: the reason */
 };
 
 struct tl_pmu_set {
@@ -60,7 +60,7 @@ const struct tl_pmu_set *tl__pmu_set_at(const struct tl_arch *arch, unsigned i);
 /* The model's value of a column for one part on a core of kind `core` (enum tl_core). 0 for a column without a model.
  */
 uint64_t tl__pmu_model(const struct tl_pmu_column *column, unsigned core, const uint64_t counts[TL_COUNT_CLASSES]);
-/* The same in words, as pmu_meta.json has it; cut to `size`. Returns `to`. */
+/* The model as text, as in pmu_meta.json; cut to `size`. Returns `to`. */
 const char *tl__pmu_formula(const struct tl_pmu_column *column, char *to, size_t size);
 /* "TL_COUNT_MTE2_BYTES" is "mte2_bytes". "unknown" beyond the last. */
 const char *tl__pmu_count_name(unsigned what);

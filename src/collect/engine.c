@@ -106,7 +106,7 @@ void tl__shard_main(void *shard)
         if (!pass(s)) {
             deadline = tl__watch_step(s);
             if (!s->stop)
-                (void)(has_run(s->engine) ? tl__bell_doze : tl__bell_sleep)(s->bell, ticket, deadline);
+                (void)(has_run(s->engine) ? tl__bell_sleep_bounded : tl__bell_sleep)(s->bell, ticket, deadline);
         }
         tl__bell_disarm(s->bell);
     }

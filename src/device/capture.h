@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The args dump of one scheduler: its settings, and where a capture stands. */
+/* The args dump of one scheduler: its settings, and the progress of its capture. */
 #ifndef TL_DEVICE_CAPTURE_H
 #define TL_DEVICE_CAPTURE_H
 
@@ -10,7 +10,7 @@
 
 struct tl_slot;
 
-/* Where a capture stands, so that a parked one goes on where it stopped. */
+/* The progress of a capture, so that a parked one continues where it stopped. */
 struct tl_capture {
     struct tl_slot *slot; /* NULL: none */
     uint8_t stage;        /* enum tl_wire_stage */

@@ -41,7 +41,7 @@ void tl__retire(struct tl_scheduler *s, struct tl_slot *slot)
     while (dep != NULL) {
         struct tl_slot *succ = dep->succ;
 
-        dep = dep->next; /* the entry is the successor's: not to be read once it may run */
+        dep = dep->next; /* the entry is the successor's: not read any more once it may run */
         if (tl__fault("lost_successor"))
             continue;
         waits = tl_sub_acq_rel(&succ->waits, 1u); /* D1/D2 */
@@ -56,7 +56,7 @@ void tl__retire(struct tl_scheduler *s, struct tl_slot *slot)
     if (tl__sched_records(s))
         tl__probes_expected(s, slot);
     release_retained(s->device, slot);
-    tl_store_rlx(&s->last_task, slot->payload->id + 1); /* relaxed: a figure; the slot is another's once it is let go */
+    tl_store_rlx(&s->last_task, slot->payload->id + 1); /* relaxed: a figure; before the slot is released */
     tl__hold_drop(slot);
     tl_store_rel(&s->retired, tl_load_rlx(&s->retired) + 1); /* D8: pairs with tl__device_retired */
 }
@@ -81,14 +81,14 @@ static bool take_back(struct tl_scheduler *s, struct tl_core_role *core)
 
     assert(core->sched == s && core->seen != core->sent); /* DI3 */
     core->seen++;
-    s->room[core->kind] |= bit;
+    s->accepts[core->kind] |= bit;
     if (core->seen == core->sent)
         s->idle[core->kind] |= bit;
     subtasks = tl_sub_acq_rel(&slot->subtasks, 1u); /* D6: other subtasks' effects, if this is the last */
     assert(subtasks != 0);                          /* DI1 */
     if (subtasks > 1)
         return true;
-    assert(slot->next_block == slot->payload->block_num); /* DI2: each block was given out */
+    assert(slot->next_block == slot->payload->block_num); /* DI2: each block was dispatched */
     return finish(s, slot);
 }
 
@@ -106,7 +106,7 @@ static bool complete_kind(struct tl_scheduler *s, unsigned kind)
             s->taken_fin[kind] &= s->taken_fin[kind] - 1;
             continue;
         }
-        if (tl__sched_records(s) && !(tl__phases_room(&s->phases) && tl__probes_subtask(s, core)))
+        if (tl__sched_records(s) && !(tl__phases_fit(&s->phases) && tl__probes_subtask(s, core)))
             return progress;
         progress = true;
         s->phases.tasks++;

@@ -114,8 +114,8 @@ static void call_kernel(struct tl_core_role *core, struct tl_token *token)
     }
 }
 
-/* A subtask is neither taken nor started before it was given out, nor before the one before it ended, whichever threads
- * ran the two. */
+/* A subtask is neither taken nor started before its dispatch, nor before the end of the one before it, whichever
+ * threads ran the two. */
 static void order_stamps(struct tl_core_role *core, struct tl_token *token)
 {
     uint64_t floor = token->dispatch > core->stamp ? token->dispatch : core->stamp;

@@ -48,7 +48,7 @@ static inline const struct tl_kernel *tl__kernel_of(const struct tl_core_role *c
 bool tl__cores_step(struct tl_device *d, unsigned hint);
 /* True if at least `n` cores have a token and nobody runs them. A hint. */
 bool tl__cores_todo(struct tl_device *d, unsigned n);
-/* Puts a token on a core of its own scheduler; the caller has checked that there is room. */
+/* Puts a token on a core of its own scheduler; the caller has checked that it has less than two. */
 void tl__core_send(struct tl_core_role *core, struct tl_slot *slot, uint32_t block);
 
 #endif

@@ -11,7 +11,7 @@
 #include "graph/region.h"
 #include "wire/deps_record.h"
 
-/* What is recorded of one task, and how far. */
+/* What is recorded of one task. */
 struct submit {
     const struct tl_plan *plan;
     const uint64_t *deps; /* as submitted */
@@ -107,7 +107,7 @@ static void record_edges(struct tl_orch *o, const struct submit *s, uint32_t fir
     tl__orch_commit(o, TL_STREAM_DEPS);
 }
 
-/* After the args: what the task record had no room for. */
+/* After the args: what did not fit into the task record. */
 static void record_rest(struct tl_orch *o, const struct submit *s)
 {
     uint32_t at;
@@ -124,7 +124,7 @@ static void record_rest(struct tl_orch *o, const struct submit *s)
     }
 }
 
-/* By the rules alone, apart from what records. */
+/* By the rules alone, independent of the recording code. */
 static void expect(struct tl_orch *o, const struct submit *s)
 {
     o->device->orch_record.rec.expected[TL_STREAM_DEPS] +=

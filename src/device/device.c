@@ -9,7 +9,7 @@
 #include "device/device_run.h"
 #include "device/hang_watch.h"
 
-#define LEAVE_NS UINT64_C(100000000) /* after a hang: how long threads are given to come back from their kernels */
+#define LEAVE_NS UINT64_C(100000000) /* after a hang: how long threads may take to return from their kernels */
 #define SPINS 64u                    /* looks without progress before a thread sleeps */
 
 bool tl__device_fail(struct tl_device *d, int code, const char *text)
@@ -18,10 +18,10 @@ bool tl__device_fail(struct tl_device *d, int code, const char *text)
 
     assert(code < 0);
     if (!tl_cas_acq_rel(&d->status->code, &none,
-                        (uint32_t)-code)) /* F1: the first fatal code wins, alone writes the text */
+                        (uint32_t)-code)) /* F1: the first fatal code wins, and writes the text */
         return false;
     strncpy(d->status->message, text, sizeof(d->status->message) - 1);
-    tl_store_rel(&d->failed, 1u); /* F2: every thread joins the one way out */
+    tl_store_rel(&d->failed, 1u); /* F2: every thread sees it and ends */
     return true;
 }
 
@@ -34,7 +34,7 @@ uint64_t tl__device_retired(struct tl_device *d)
     return n;
 }
 
-void tl__device_tell_last(struct tl_device *d)
+void tl__device_report_last(struct tl_device *d)
 {
     uint64_t last = 0;
 
@@ -80,13 +80,13 @@ void tl__device_notify(struct tl_device *d)
         tl__bell_ring(&d->opts.bells->device);
 }
 
-/* Wakes a sleeper only for work that this thread will not do at once itself. */
+/* Wakes a sleeping thread only for work that this thread will not do at once itself. */
 static void share(struct tl_device *d)
 {
     tl_fence_full(); /* B2: what this step did before the look at `waiting`; pairs with B1 of tl__device_sleep */
     if (tl_load_rlx(&d->opts.bells->device.waiting) == 0)
         return;
-    if (tl__cores_todo(d, 2) || tl_load_rlx(&d->room_wanted) != 0)
+    if (tl__cores_todo(d, 2) || tl_load_rlx(&d->space_wanted) != 0)
         tl__bell_ring(&d->opts.bells->device);
 }
 
@@ -105,7 +105,7 @@ bool tl__device_step(struct tl_device *d, unsigned hint)
     return tl__cores_step(d, hint) || progress;
 }
 
-/* Steps roles that a hint would leave out: the end of a run is no work, but has to be noticed. */
+/* Steps all roles, without the hint that they have work: the end of a run is no work, but must be noticed. */
 static bool step_all(struct tl_device *d, unsigned hint)
 {
     bool progress = tl__device_step(d, hint);
@@ -137,7 +137,7 @@ void tl__device_sleep(struct tl_device *d, unsigned hint, bool (*look)(void *arg
     if (!step_all(d, hint) && (look == NULL || !look(arg))) {
         check_over(d);
         if (!tl__device_over(d))
-            (void)tl__bell_doze(bell, ticket, wake_deadline(d));
+            (void)tl__bell_sleep_bounded(bell, ticket, wake_deadline(d));
     }
     tl__bell_disarm(bell);
 }
@@ -257,7 +257,7 @@ bool tl__device_stuck(const struct tl_device *d)
 
 void tl__device_destroy(struct tl_device *d)
 {
-    if (d == NULL || d->stuck) /* a stuck thread still uses what is here */
+    if (d == NULL || d->stuck) /* a stuck thread still uses the device */
         return;
     tl_store_rlx(&d->stop, 1);    /* relaxed: G1 publishes it */
     (void)tl_add_rel(&d->go, 1u); /* G1 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A chip's control plane and cores, as roles that threads step. Made once per chip; runs one launch at a time.
- * Sees memory by struct tl_devmem and the host by bells alone.
+ * A chip's control processors and cores, as roles that threads step. Made once per chip; runs one launch at a time.
+ * It reaches memory only by struct tl_devmem and the host only by bells.
  */
 #ifndef TL_DEVICE_DEVICE_H
 #define TL_DEVICE_DEVICE_H
@@ -31,24 +31,24 @@ struct tl_device_opts {
 int tl__device_create(const struct tl_device_opts *opts, struct tl_device **ret_device);
 /* The next run orchestrates, whatever it is of. Between runs; by the thread that runs. */
 void tl__device_forget(struct tl_device *d);
-/* A thread never came back from a kernel: what it was given must stay. */
+/* A thread never returned from a kernel: the memory that it uses must stay. */
 bool tl__device_stuck(const struct tl_device *d);
 /* Stops and joins the threads. NULL is fine. Must not be called while a run is in progress. */
 void tl__device_destroy(struct tl_device *d);
 
 enum tl_access { TL_ACCESS_UNKNOWN, TL_ACCESS_READ, TL_ACCESS_WRITE, TL_ACCESS_JUMP };
 
-/* How the calling thread came to grief, as its signal says. All text is the caller's. */
+/* Why the calling thread cannot go on, as its signal says. All text is the caller's. */
 struct tl_fault {
     const char *signal;       /* "SIGSEGV"; NULL: the program called `called` */
     const char *called;       /* "exit(3)" */
-    const char *how;          /* "an integer division by zero"; NULL: say it by what follows */
-    bool has_address, hidden; /* an access to `address`; an access whose address the processor does not tell */
+    const char *how;          /* "an integer division by zero"; NULL: the fields below say it */
+    bool has_address, hidden; /* an access to `address`; an access whose address the processor does not report */
     bool overflow;            /* of the stack */
     uint8_t access;           /* enum tl_access */
     uint64_t address;         /* a pointer in this process */
     uint64_t code;            /* of the instruction; 0: unknown */
-    bool in_program;          /* it lies in the program's shared object */
+    bool in_program;          /* `code` is in the program's shared object */
 };
 /* Whose code the calling thread is in. Safe in a signal handler. */
 enum tl_current_kind { TL_CURRENT_NONE, TL_CURRENT_KERNEL, TL_CURRENT_ORCHESTRATION };
@@ -56,8 +56,8 @@ enum tl_current_kind tl__device_current(void);
 /* "kernel "x", task r0t2 (0x...) on AIV core 3", or "the orchestration, after 3 submitted tasks"; "" outside of the
  * program's code. Safe in a signal handler. */
 void tl__device_whose(char *to, size_t size);
-/* Writes to the run's status what the calling thread was running, how the address lies to that task's arguments, and
- * how far the run was. Leaves state and code alone. Safe in a signal handler. */
+/* Writes to the run's status what the calling thread was running, where the address is relative to that task's
+ * arguments, and how far the run was. Does not change state and code. Safe in a signal handler. */
 void tl__device_describe(const struct tl_fault *fault, struct tl_run_status *status);
 
 #endif

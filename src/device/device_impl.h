@@ -2,23 +2,24 @@
 /*
  * The device's own structures. Roles:
  *
- *   scheduler   (a few) owns a share of the clusters: takes finished subtasks from its cores, completes tasks, makes their
- *               successors ready, captures arguments, dispatches. Its lock says which thread runs it now.
+ *   scheduler   (a few) owns a share of the clusters: takes finished subtasks from its cores, completes tasks, makes
+ *               their successors ready, captures arguments, dispatches. Its lock says which thread runs it now.
  *   core        idle -> dispatched -> running -> finished, with one running and one pending slot
- *   orchestrator (tensormap_and_ringbuffer) the program's function on its own thread; while it waits for room it steps
- *               the other roles
+ *   orchestrator (tensormap_and_ringbuffer) the program's function on its own thread; while it waits for space in a
+ *               ring it steps the other roles
  *
- * Threads step roles; no role blocks a thread. A chain of tasks thus runs on one thread without a hand-off. A thread
- * that finds a role locked leaves it to whoever has the lock. So who steps roles either looks at all of them again
- * before it sleeps (tl__device_sleep), or, where it goes on to something else, rings: the watch, an orchestrator that
- * found room.
+ * Threads step roles; no role blocks a thread. So a chain of tasks runs on one thread without a hand-off. A thread
+ * that finds a role locked leaves it to the thread that has the lock. Therefore a thread that steps roles either looks
+ * at all of them again before it sleeps (tl__device_sleep), or rings the bell if it continues with something else: the
+ * watch, and an orchestrator that got space in its ring.
  *
  * Orders (each labelled site names these):
- *   D1/D2  a slot is filled before its last `waits` is counted down; whoever counts it to 0 sees it whole
+ *   D1/D2  a slot is filled before its last `waits` is counted down; the thread that counts it to 0 sees all of it
  *   D3     a task's effects are visible before its fanout list is closed and its successors are counted down
  *   D4     `holds` reaches 0 after the last use of a slot; the orchestrator reclaims it after seeing 0
- *   D5     a core's token is written before `tokens` is raised or its todo bit is set; who takes the bit sees it
- *   D6     a subtask's effects are visible before its FIN (fin_count, fin bit); the scheduler's look sees them
+ *   D5     a core's token is written before `tokens` is raised or its todo bit is set; the thread that takes the bit
+ *          sees it
+ *   D6     a subtask's effects are visible before its FIN (fin_count, fin bit); a scheduler that sees FIN sees them
  *   D7     a scheduler's state is handed from thread to thread by its lock
  */
 #ifndef TL_DEVICE_DEVICE_IMPL_H
@@ -58,13 +59,13 @@ struct tl_device {
     /* The run. */
     tl_au32 over;          /* every task retired and every lane ended, or the run failed and is flushed */
     tl_au32 submitted_all; /* the orchestration has returned; `submitted` is final; D8 */
-    tl_au32 room_wanted;   /* the orchestrator sleeps until something retires */
+    tl_au32 space_wanted;   /* the orchestrator sleeps until something retires */
     tl_au32 failed;        /* a fatal code is set: dispatch nothing more */
-    tl_au32 hung;          /* no progress: run no kernel any more, record what runs, end; H1 */
+    tl_au32 hung;          /* no progress: start no more kernels, record what runs, end; H1 */
     tl_au32 reported;      /* the run's status is written; H2 */
     struct tl_thread *watch;
     uint64_t began_ns;
-    bool stuck; /* a thread never came back from a kernel: the device cannot be used again */
+    bool stuck; /* a thread never returned from a kernel: the device cannot be used again */
     const struct tl_launch *launch;
     struct tl_run_status *status;
     const struct tl_program *program;
@@ -91,8 +92,8 @@ struct tl_device {
     tl_au64 retired_early;          /* tasks without kernel, retired at submit; writer: orchestrator */
 };
 
-/* Device cycles now, as a role stamps them: not before its last stamp, nor before `cause`, what it follows from. A role
- * goes from thread to thread, and a counter may be read a little ahead of the load that told of the cause. */
+/* Device cycles now, as a role stamps them: not before its last stamp, nor before the stamp `cause` of what happened
+ * before it. Different threads run a role, and a counter may be read a little before the load that saw the cause. */
 static inline uint64_t tl__stamp(const struct tl_device *d, uint64_t *last, uint64_t cause)
 {
     uint64_t now = tl__clock_cycles(&d->clock), floor = cause > *last ? cause : *last;
@@ -109,11 +110,11 @@ void tl__device_sleep(struct tl_device *d, unsigned hint, bool (*look)(void *arg
 /* Wakes a sleeping thread if there is one. */
 void tl__device_notify(struct tl_device *d);
 uint64_t tl__device_retired(struct tl_device *d);
-/* Puts into the run's status how many tasks were submitted and retired, allocations apart: the one place that counts
- * them for people. Any thread, a signal handler too. */
-void tl__device_tell_counts(struct tl_device *d, struct tl_run_status *status);
-/* Puts into the run's status which task has finished last: of those since the last look the youngest. Any thread. */
-void tl__device_tell_last(struct tl_device *d);
+/* Writes to the run's status how many tasks were submitted and retired, without allocations: the one place that counts
+ * them for reports. Any thread, a signal handler too. */
+void tl__device_report_counts(struct tl_device *d, struct tl_run_status *status);
+/* Writes to the run's status which task has finished last: of those since the last look the newest. Any thread. */
+void tl__device_report_last(struct tl_device *d);
 /* Works until the run is over. The pool's threads do so between enter and leave; the caller of run does it itself. */
 void tl__device_work(struct tl_device *d, unsigned hint);
 void tl__device_enter(struct tl_device *d);

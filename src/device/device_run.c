@@ -14,7 +14,7 @@
 #include "device/swimlane_probe.h"
 #include "wire/parked.h"
 
-#define MAX_FUNC 65536 /* func_ids above would make the table absurd */
+#define MAX_FUNC 65536 /* a larger func_id would make the table too large */
 
 /* --- memory of the rings: kept from run to run, made again only when a run asks for other sizes ---------------------
  */
@@ -50,14 +50,14 @@ static int make_ring(struct tl_ring *ring, uint32_t window, uint32_t dep_pool)
         free_ring(ring);
         ring->window = window;
         ring->dep_pool = dep_pool;
-        /* Room for a full window of the largest payloads and one skipped end; touched only as far as it is used. */
+        /* A full window of the largest payloads and one skipped end; touched only as far as it is used. */
         ring->payload_bytes = (window + 2) * (uint64_t)TL_PAYLOAD_MAX;
         ring->slots = tl__reserve(window * sizeof(struct tl_slot));
         ring->deps = tl__reserve(dep_pool * sizeof(struct tl_dep));
         ring->payloads = tl__reserve(ring->payload_bytes);
         ring->released = tl__reserve(window * sizeof(bool));
         if (ring->slots == NULL || ring->deps == NULL || ring->payloads == NULL || ring->released == NULL) {
-            free_ring(ring); /* the next run must not take half of one for whole */
+            free_ring(ring); /* the next run must not use half of a ring */
             return TL_ENOMEM;
         }
     }
@@ -78,7 +78,7 @@ static int make_ready(struct tl_device *d, uint64_t slots)
     if (capacity == d->ready_capacity) {
         for (unsigned i = 0; i < TL_SHAPE_COUNT; i++)
             while (tl__ready_pop(&d->ready[i]) != NULL)
-                ; /* what a failed run left: its slots are the next run's now, and must not start twice */
+                ; /* what a failed run left: the next run has its slots now, and they must not start twice */
         return 0;
     }
     for (unsigned i = 0; i < TL_SHAPE_COUNT && r == 0; i++) {
@@ -158,7 +158,7 @@ static void make_core(struct tl_device *d, struct tl_scheduler *s, unsigned kind
     core->sched = s;
     s->cores[kind][s->n_clusters] = core;
     s->idle[kind] |= bit;
-    s->room[kind] |= bit;
+    s->accepts[kind] |= bit;
 }
 
 static uint32_t core_id(const struct tl_arch *arch, uint32_t clusters, uint32_t cluster, unsigned kind)
@@ -168,7 +168,7 @@ static uint32_t core_id(const struct tl_arch *arch, uint32_t clusters, uint32_t 
     return tl__arch_aics(arch, clusters) + arch->cluster_aivs * cluster + (kind - TL_KIND_AIV0);
 }
 
-/* Clusters are dealt to the schedulers in turn. */
+/* The schedulers get clusters in turn. */
 static int make_roles(struct tl_device *d)
 {
     uint32_t clusters = d->launch->clusters;
@@ -215,7 +215,7 @@ static int make_graph(struct tl_device *d, const struct tl_runtime_policy *polic
     }
     *ret_graph = d->spare;
     d->spare = NULL;
-    if (*ret_graph != NULL && tl__graph_anew(*ret_graph, &opts))
+    if (*ret_graph != NULL && tl__graph_reset(*ret_graph, &opts))
         return 0;
     tl__graph_destroy(*ret_graph);
     *ret_graph = NULL;
@@ -255,7 +255,7 @@ static void reset(struct tl_device *d)
     tl_store_rlx(&d->submitted_all, 0);
     tl_store_rlx(&d->submitted, 0);
     tl_store_rlx(&d->retired_early, 0);
-    tl_store_rlx(&d->room_wanted, 0);
+    tl_store_rlx(&d->space_wanted, 0);
     tl_store_rlx(&d->failed, 0);
     tl_store_rlx(&d->hung, 0);
     tl_store_rlx(&d->warned, 0);
@@ -268,7 +268,7 @@ static void reset(struct tl_device *d)
     tl_store_rlx(&d->status->refused_submits, 0);
     tl_store_rlx(&d->status->epoch, d->launch->epoch);
     d->status->refused = TL_REFUSED_NOT;
-    d->status->foreseen_bytes = 0;
+    d->status->estimated_bytes = 0;
     d->status->message[0] = '\0';
     d->status->block[0] = '\0';
     if (d->launch->dfx != 0) {
@@ -284,7 +284,7 @@ static void reset(struct tl_device *d)
 /* *ret_graph: an empty one, or NULL: an image is there to start from. */
 static int set_up(struct tl_device *d, const struct tl_runtime_policy *policy, struct tl_graph **ret_graph)
 {
-    /* What the orchestrator records is recorded by orchestrating. */
+    /* If the orchestrator records, the orchestration must run. */
     bool keep = policy->build_first && !policy->recycle &&
                 tl__streams_on(d->launch->levels, TL_WRITER_ORCHESTRATOR) == 0 && tl__image_fits(d);
     struct tl_error err = {0};
@@ -296,7 +296,7 @@ static int set_up(struct tl_device *d, const struct tl_runtime_policy *policy, s
     if ((r = index_kernels(d)) == TL_ENOMEM)
         (void)tl__fail(&err, r, "no memory for the program's kernel table");
     else if (r < 0)
-        (void)tl__fail(&err, r, "the program's kernel table cannot be used: func_ids must lie in 0..%d", MAX_FUNC - 1);
+        (void)tl__fail(&err, r, "the program's kernel table cannot be used: func_ids must be in 0..%d", MAX_FUNC - 1);
     else if ((r = make_rings(d, policy->rings, keep)) < 0)
         (void)tl__fail(&err, r, "no memory for the task rings; lower --task-window or --dep-pool");
     else if ((r = make_roles(d)) < 0)
@@ -312,7 +312,7 @@ static int set_up(struct tl_device *d, const struct tl_runtime_policy *policy, s
     return r;
 }
 
-/* After a failure some tasks ran and did not retire: no count says what they owe. */
+/* After a failure some tasks ran and did not retire: how many records they call for is unknown. */
 static void count_expected(struct tl_device *d)
 {
     bool known = tl_load_rlx(&d->status->code) == 0; /* relaxed: the run is over */
@@ -359,33 +359,33 @@ void tl__device_report(struct tl_device *d)
             status->parked_ns = tl__parked_sum(tl_load_rlx(&dfx->parked), tl__now_ns());
     }
     status->wall_ns = tl__now_ns() - d->began_ns;
-    tl__device_tell_counts(d, status);
-    tl__device_tell_last(d);
+    tl__device_report_counts(d, status);
+    tl__device_report_last(d);
     tl_store_rel(&status->state, (uint32_t)TL_RUN_DONE); /* R7 */
     tl__bell_ring(&d->opts.bells->run);
 }
 
-/* A graph that is known as a whole, before its first task: what it would record must fit on the disk. */
-static void check_room(struct tl_device *d)
+/* A graph that is complete before its first task: what it would record must fit on the disk. */
+static void check_disk(struct tl_device *d)
 {
-    uint64_t room = d->launch->disk_room_bytes, needed;
-    struct tl_foreseen f;
+    uint64_t limit = d->launch->disk_limit_bytes, needed;
+    struct tl_record_estimate f;
     char text[400];
 
     if (!tl__probe_on(&d->scheds[0]) || tl_load_rlx(&d->failed) != 0) /* relaxed: nothing runs yet */
         return;
-    tl__probe_foresee(d, &f);
-    d->status->foreseen_bytes = f.payload_bytes;
+    tl__probe_estimate(d, &f);
+    d->status->estimated_bytes = f.payload_bytes;
     needed = f.payload_bytes + f.records * TL_RECORD_DISK_BYTES;
-    if (room == 0 || needed <= room)
+    if (limit == 0 || needed <= limit)
         return;
-    d->status->refused = TL_REFUSED_ROOM;
+    d->status->refused = TL_REFUSED_DISK;
     (void)tl__format(
         text, sizeof(text),
         "nothing was run: its recording needs %.1f MB (%llu records with %.1f MB of payload) and the disk has "
         "room for %.1f MB; free some, choose another directory with --out, or record less (level 1, or 3 "
         "with marks)",
-        (double)needed / 1e6, (unsigned long long)f.records, (double)f.payload_bytes / 1e6, (double)room / 1e6);
+        (double)needed / 1e6, (unsigned long long)f.records, (double)f.payload_bytes / 1e6, (double)limit / 1e6);
     tl__device_fail(d, TL_ENOSPC, text);
 }
 
@@ -398,7 +398,7 @@ static void execute(struct tl_device *d, const struct tl_runtime_policy *policy,
             tl__image_start(d);
         else
             tl__orch_run(&orch);
-        check_room(d);
+        check_disk(d);
     }
     tl__device_enter(d);
     if (!policy->build_first)

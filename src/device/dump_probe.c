@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The args dump on the device: which arguments of a task are recorded at which stage, and how. A capture goes
- * argument by argument; where the lane is full it stops, and tl__probe_resume goes on with the same argument.
+ * The args dump on the device: which arguments of a task are recorded at which stage, and how. A capture takes
+ * argument by argument; if the lane is full it stops, and tl__probe_resume continues with the same argument.
  * Runs under the scheduler's lock. Rules: docs/formats/args_dump.md.
  */
 #include "device/dump_probe.h"
@@ -94,7 +94,7 @@ static bool first_time(struct tl_scheduler *s, uint32_t warning)
     return (tl_or_acq_rel(&s->device->warned, warning) & warning) == 0; /* W1: one thread gives each warning */
 }
 
-/* The signature and the submitted directions should agree; each kind of disagreement is told once a run. */
+/* The signature and the submitted directions should agree; each kind of disagreement is reported once a run. */
 static void check_layout(struct tl_scheduler *s, const struct tl_slot *slot)
 {
     static const uint8_t role_in_signature[] = {[TL_IN] = TL_WIRE_INPUT,
@@ -152,7 +152,7 @@ static void fill_tensor(struct tl_wire_dump_record *r, const struct tl_tensor *t
     memcpy(r->shape, t->shape, sizeof(r->shape));
 }
 
-/* What is known of a tensor argument before there is room for its record. */
+/* What is known of a tensor argument before its record is reserved. */
 struct item {
     const struct tl_tensor *tensor;
     const void *buffer; /* this side's pointer to it */
@@ -351,11 +351,11 @@ uint64_t tl__probe_payload_bytes(const struct tl_scheduler *s, const struct tl_s
     return sum;
 }
 
-void tl__probe_foresee(const struct tl_device *d, struct tl_foreseen *ret_foreseen)
+void tl__probe_estimate(const struct tl_device *d, struct tl_record_estimate *ret_estimate)
 {
     const struct tl_scheduler *s = &d->scheds[0];
 
-    *ret_foreseen = (struct tl_foreseen){0};
+    *ret_estimate = (struct tl_record_estimate){0};
     for (unsigned r = 0; r < TL_GRAPH_RINGS; r++) {
         const struct tl_ring *ring = &d->rings[r];
         uint32_t head = tl_load_rlx(&ring->head); /* relaxed: nothing runs yet */
@@ -363,10 +363,10 @@ void tl__probe_foresee(const struct tl_device *d, struct tl_foreseen *ret_forese
         for (uint32_t local = tl_load_rlx(&ring->tail); local != head; local++) {
             const struct tl_slot *slot = &ring->slots[local & (ring->window - 1)];
 
-            if (slot->widest == NULL) /* memory alone */
+            if (slot->widest == NULL) /* an allocation */
                 continue;
-            ret_foreseen->records += tl__probe_expected(&s->probe, slot);
-            ret_foreseen->payload_bytes += tl__probe_payload_bytes(s, slot);
+            ret_estimate->records += tl__probe_expected(&s->probe, slot);
+            ret_estimate->payload_bytes += tl__probe_payload_bytes(s, slot);
         }
     }
 }
@@ -383,7 +383,7 @@ int tl__probe_resume(struct tl_scheduler *s)
         int r = c->next < p->n_tensors ? capture_tensor(s, c->next) : capture_scalar(s, c->next - p->n_tensors);
 
         if (r == TL_EAGAIN)
-            return r; /* a lost record is counted where it was lost; the others go on */
+            return r; /* a lost record is counted where it was lost; the others follow */
     }
     c->slot = NULL;
     return 0;

@@ -21,13 +21,12 @@ int tl__probe_resume(struct tl_scheduler *s);
 int tl__probe_partial(struct tl_scheduler *s, struct tl_slot *slot);
 /* Records that a retired task calls for by the rules alone. */
 uint64_t tl__probe_expected(const struct tl_probe *p, const struct tl_slot *slot);
-/* Payload bytes that the task will bring, before it runs. */
+/* Payload bytes that the task will record, before it runs. */
 uint64_t tl__probe_payload_bytes(const struct tl_scheduler *s, const struct tl_slot *slot);
-/* Bytes that a graph which is built to its end will bring to the disk: payloads, and records with what tells of them.
- */
-struct tl_foreseen {
+/* What a graph that is complete before its first task will record. */
+struct tl_record_estimate {
     uint64_t records, payload_bytes;
 };
-void tl__probe_foresee(const struct tl_device *d, struct tl_foreseen *ret_foreseen);
+void tl__probe_estimate(const struct tl_device *d, struct tl_record_estimate *ret_estimate);
 
 #endif

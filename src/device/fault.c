@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fault means, in the words of the program's author. All of it may run in a signal handler. */
+/* Describes a fault in terms of the program: kernel, task, argument. All of it may run in a signal handler. */
 #include "device/fault.h"
 
 #include "base/count_of.h"
 #include "device/device_impl.h"
 
-#define NULL_PAGE UINT64_C(4096)       /* an address below it comes of a null pointer */
-#define NEAR_BYTES (UINT64_C(1) << 40) /* further from each argument than that, no argument explains the address */
+#define NULL_PAGE UINT64_C(4096)       /* an address below it comes from a null pointer */
+#define NEAR_BYTES (UINT64_C(1) << 40) /* an address further than that from an argument has nothing to do with it */
 
 _Thread_local const struct tl_current *tl__current;
 
@@ -29,7 +29,7 @@ static bool is_output(uint8_t direction)
     return direction == TL_OUT || direction == TL_INOUT || direction == TL_OUT_EXISTING;
 }
 
-/* The nearest tensor; of two that are as near (views of one buffer) the one that fits the access. */
+/* The nearest tensor; of two at the same distance (views of one buffer) the one that fits the access. */
 static struct tl_fault_place find_place(const struct tl_current *c, const struct tl_fault *f)
 {
     const struct tl_task_payload *p = c->slot->payload;
@@ -294,7 +294,7 @@ static void put_counts(const struct tl_current *c, struct tl_run_status *status)
 {
     struct tl_device *d = (struct tl_device *)(uintptr_t)c->device;
 
-    tl__device_tell_counts(d, status);
+    tl__device_report_counts(d, status);
     status->wall_ns = tl__now_ns() - d->began_ns;
 }
 

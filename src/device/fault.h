@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a thread of the device is doing for the program, and what a fault there means to the program's author.
+ * Which code of the program a thread of the device is in, and the description of a fault there.
  */
 #ifndef TL_DEVICE_FAULT_H
 #define TL_DEVICE_FAULT_H
@@ -9,7 +9,7 @@
 #include "device/core.h"
 #include "device/device.h"
 
-/* The call into the program that a thread is in. It lies on that thread's stack. */
+/* The call into the program that a thread is in. It is on that thread's stack. */
 struct tl_current {
     const struct tl_device *device;
     const struct tl_core_role *core; /* NULL: the orchestration */
@@ -18,14 +18,13 @@ struct tl_current {
     uint32_t block;                  /* of the slot */
 };
 
-/* NULL: none. Set before and put back after each call into the program; an orchestration that waits runs kernels.
- * Only its own thread, and a signal handler in it, looks at it: plain accesses, which the call itself keeps in order.
- */
+/* NULL: none. Set before and restored after each call into the program; an orchestration that waits runs kernels.
+ * Only its own thread, and a signal handler in it, reads it: plain accesses, which the call itself keeps in order. */
 extern _Thread_local const struct tl_current *tl__current;
 
 enum tl_side { TL_SIDE_NONE, TL_SIDE_INSIDE, TL_SIDE_PAST, TL_SIDE_BEFORE };
 
-/* How an address lies to the buffer of a task's argument. */
+/* Where an address is relative to the buffer of a task's argument. */
 struct tl_fault_place {
     enum tl_side side;
     uint32_t arg;

@@ -6,12 +6,11 @@
 #include "base/log.h"
 #include "device/device_impl.h"
 
-/* A closed page splits a mapping in two more. Linux gives a process 65,530 unless told otherwise (vm.max_map_count),
- * and whoever allocates memory needs some of them. */
+/* Each closed page adds two mappings. Linux gives a process 65,530 by default (vm.max_map_count), and memory allocation
+ * needs some of them. */
 #define MAX_CLOSED 24576u
 
-/* What is written where nothing may be: no run of one value, so that little of what a kernel may write looks the same.
- */
+/* Neighbouring bytes differ, so that a kernel's stray write hardly ever equals them. */
 uint8_t tl__guard_canary(uint64_t address)
 {
     return (uint8_t)(0xA5u + 29u * (unsigned)(address & 0xffu));
@@ -44,7 +43,7 @@ static void protect(struct tl_device *d, struct tl_guarded *g, uint64_t page)
     d->guard.soft = true;
 }
 
-/* Fills the slack and closes the guard page. The pages are the caller's to give. */
+/* Fills the rest of the pages and closes the guard page. No other buffer uses these pages. */
 static void guard(struct tl_device *d, struct tl_guarded *g, uint64_t buffer, uint64_t bytes)
 {
     uint64_t page = tl__guard_page(buffer, bytes);
@@ -96,7 +95,7 @@ int tl__guard_begin(struct tl_device *d)
             return TL_ECORRUPT;
         d->guard.program[i] = (struct tl_guarded){.owner = TL_NO_TASK, .arg = i};
         guard(d, &d->guard.program[i], t->buffer, t->buffer_bytes);
-        /* In front of it too: the host has left a page there. Without it the canary has to do. */
+        /* The host has left a page before it too. If that cannot be closed, the canary guards it. */
         (void)tl__protect(tl__guard_at(d, before), TL_GUARD_PAGE, false);
         d->guard.n_program++;
     }
@@ -124,16 +123,16 @@ static struct tl_guarded *entry_of(const struct tl_device *d, unsigned ring, uin
 static void guard_output(struct tl_device *d, const struct tl_plan *plan, uint32_t arg, uint64_t buffer, uint64_t bytes)
 {
     struct tl_guarded *g = entry_of(d, plan->ring, buffer);
-    uint64_t first = tl__guard_first(buffer), room = tl__guard_page(buffer, bytes) + TL_GUARD_PAGE - first;
+    uint64_t first = tl__guard_first(buffer), bytes_taken = tl__guard_page(buffer, bytes) + TL_GUARD_PAGE - first;
 
     if (g == NULL)
         return;
-    for (uint64_t i = 0; i < room / TL_GUARD_PAGE; i++) { /* buffers that were there before */
+    for (uint64_t i = 0; i < bytes_taken / TL_GUARD_PAGE; i++) { /* buffers that were there before */
         d->guard.closed -= g[i].used && !g[i].soft;
         g[i].used = false;
     }
-    /* Their guard pages too. It joins mappings and so cannot fail. */
-    (void)tl__protect(tl__guard_at(d, first), room, true);
+    /* Opens their guard pages too. That joins mappings and so cannot fail. */
+    (void)tl__protect(tl__guard_at(d, first), bytes_taken, true);
     g->owner = plan->id;
     g->arg = arg;
     guard(d, g, buffer, bytes);
@@ -164,7 +163,7 @@ const struct tl_guarded *tl__guard_find(const struct tl_device *d, const struct 
 
 void tl__guard_end(struct tl_device *d)
 {
-    if (d->guard.align == 0 || d->stuck) /* a kernel still runs: nothing is as it should be, and nothing comes after */
+    if (d->guard.align == 0 || d->stuck) /* a kernel still runs: the canaries mean nothing, and no run follows */
         return;
     if (tl_load_rlx(&d->status->code) == 0) /* relaxed: the run is over */
         tl__guard_check_all(d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at the canaries, and what is said of one that is damaged. */
+/* Checking the canaries, and the report of a damaged one. */
 #include "base/guard_layout.h"
 #include "base/text.h"
 #include "device/device_impl.h"
@@ -39,7 +39,7 @@ static void put_task(struct tl_text *t, const struct tl_slot *slot)
     tl__fault_put_task(t, slot->payload->id);
 }
 
-/* Fails the run with `line`, and has the block say what follows it. */
+/* Fails the run with `line`, which is also the first line of the block. False: the run had failed before. */
 static bool fail(struct tl_device *d, const char *line, struct tl_text *ret_block)
 {
     if (!tl__device_fail(d, TL_ECRASH, line))
@@ -50,8 +50,8 @@ static bool fail(struct tl_device *d, const char *line, struct tl_text *ret_bloc
     return true;
 }
 
-/* A finished task's argument. An input has other readers: one that ran beside this task may have done it. */
-static void tell(struct tl_device *d, const struct tl_slot *slot, uint32_t arg, uint64_t address)
+/* A finished task's argument. An input has other readers: one that ran at the same time may have written. */
+static void report_arg(struct tl_device *d, const struct tl_slot *slot, uint32_t arg, uint64_t address)
 {
     const struct tl_tensor *tensor = &slot->payload->tensors[arg];
     const struct tl_fault_place place = tl__fault_place(tensor->buffer, tensor->buffer_bytes, arg, address);
@@ -71,7 +71,7 @@ static void tell(struct tl_device *d, const struct tl_slot *slot, uint32_t arg, 
 }
 
 /* A buffer that was damaged after the last task that had it. */
-static void tell_stray(struct tl_device *d, const struct tl_guarded *g, uint64_t address)
+static void report_stray(struct tl_device *d, const struct tl_guarded *g, uint64_t address)
 {
     const struct tl_fault_place place = tl__fault_place(g->buffer, g->bytes, g->arg, address);
     char line[900];
@@ -104,13 +104,13 @@ static void check_args(struct tl_device *d, const struct tl_slot *slot, bool out
             continue;
         g = tl__guard_find(d, &p->tensors[i]);
         if (g != NULL && is_damaged(d, g, &address))
-            tell(d, slot, i, address);
+            report_arg(d, slot, i, address);
     }
 }
 
 void tl__guard_check(struct tl_device *d, const struct tl_slot *slot)
 {
-    check_args(d, slot, true); /* first: it is by far the likelier to have been written past */
+    check_args(d, slot, true); /* first: much more likely to be written past */
     check_args(d, slot, false);
 }
 
@@ -120,12 +120,12 @@ void tl__guard_check_all(struct tl_device *d)
 
     for (uint32_t i = 0; i < d->guard.n_program; i++)
         if (is_damaged(d, &d->guard.program[i], &address))
-            tell_stray(d, &d->guard.program[i], address);
+            report_stray(d, &d->guard.program[i], address);
     for (unsigned r = 0; r < TL_GRAPH_RINGS; r++)
         for (uint64_t i = 0; i < d->guard.heap[r].pages; i++) {
             const struct tl_guarded *g = &d->guard.heap[r].of_page[i];
 
             if (g->used && is_damaged(d, g, &address))
-                tell_stray(d, g, address);
+                report_stray(d, g, address);
         }
 }

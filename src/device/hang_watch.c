@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The watch: a thread of its own, so that it can act when every other thread is stuck in a kernel. It declares a hang
- * when tasks are outstanding and nothing has moved for the scheduler budget, parked time not counted. While nothing
- * moves it steps the roles that record, for threads that cannot. From the hang on no kernel is started; the watch steps
+ * when tasks are outstanding and nothing has moved for the scheduler timeout, parked time not counted. While nothing
+ * moves it steps the roles that record, for threads that cannot. After the hang no kernel is started; the watch steps
  * the schedulers itself, which record what runs and end their lanes, and writes the run's status if the thread that
- * should is stuck. While the run lasts it is also who tells the host how far it is, which costs the schedulers nothing.
+ * should is stuck. During the run it also reports progress to the host, which costs the schedulers nothing.
  */
 #include "device/hang_watch.h"
 
@@ -14,7 +14,7 @@
 #include "device/stall.h"
 #include "wire/parked.h"
 
-#define LOOKS 8u                        /* a budget; a hang is declared at most that much late */
+#define LOOKS 8u                        /* per timeout; a hang is declared at most an eighth of it late */
 #define LOOK_NS_MAX UINT64_C(100000000) /* also how old the figures in the run's status may be */
 #define LOOK_NS_MIN UINT64_C(1000000)
 
@@ -34,11 +34,11 @@ static uint64_t parked_ns(const struct tl_device *d, uint64_t now)
     return dfx == NULL ? 0 : tl__parked_sum(tl_load_rlx(&dfx->parked), now);
 }
 
-/* The host's watchdogs and progress lines go by these, and after a kill they are what is known. */
+/* The host's watchdogs and progress lines use these figures, and after a kill they are what is known. */
 static void show_progress(struct tl_device *d)
 {
-    tl__device_tell_counts(d, d->status);
-    tl__device_tell_last(d);
+    tl__device_report_counts(d, d->status);
+    tl__device_report_last(d);
 }
 
 static bool outstanding(struct tl_device *d)
@@ -59,9 +59,9 @@ static void declare(struct tl_device *d, uint64_t still_ns)
 }
 
 /*
- * Every thread may be in a kernel: then a lane that waited, and could go on now, would count as parked for ever. A
- * thread that looked while a role was locked here went to sleep, and relies on who has the lock to see what it saw; but
- * the watch runs no kernel and does not look again. So it rings, whether it found something or not.
+ * Every thread may be in a kernel: then a lane that waited, and could continue now, would count as parked without end.
+ * A thread that found a role locked by the watch went to sleep, and relies on the lock's holder to see what it saw; but
+ * the watch runs no kernel and does not look again. So it rings, whether anything moved or not.
  */
 static void step_roles(struct tl_device *d)
 {
@@ -91,7 +91,7 @@ static void watch_run(struct tl_device *d)
             continue;
         }
         step_roles(d);
-        waited = parked_ns(d, now) - parked; /* good to some hundred ns: it may exceed what has passed */
+        waited = parked_ns(d, now) - parked; /* exact to some hundred ns: it may exceed the time that has passed */
         still = now - since > waited ? now - since - waited : 0;
         if (budget != 0 && still >= budget && !tl__device_over(d)) {
             declare(d, still);

@@ -2,8 +2,8 @@
 /*
  * The image of the last complete build, kept for the next run: slots, payloads and dep entries stay in ring 0 as the
  * orchestration left them, and a run of the same definition starts from them instead of orchestrating again. The
- * definition is everything that an orchestration can see: program, parameters, tensors with their addresses, and what
- * the launch says about rings and dump. A run with guards is always built: they are laid as memory is handed out.
+ * definition is everything that an orchestration can see: program, parameters, tensors with their addresses, and the
+ * launch's rings and dump level. A guarded run is always built: guards are made while memory is allocated.
  * docs/adr/0003 says why. One thread, the run's, between and before runs.
  */
 #include "device/image.h"
@@ -104,7 +104,7 @@ void tl__image_keep(struct tl_device *d, struct tl_graph *graph)
         memcpy(at, tl__dev_ptr(&d->opts.memory, d->launch->tensors, tensors_bytes(&def)), tensors_bytes(&def));
 }
 
-/* As tl__orch_run leaves a slot before it links it; its scope has let go already. */
+/* As tl__orch_run leaves a slot before it links it; its scope has released it already. */
 static void reset_slot(struct tl_slot *slot)
 {
     bool memory_only = (slot->payload->flags & TL_PAYLOAD_ALLOC) != 0;

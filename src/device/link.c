@@ -35,7 +35,7 @@ bool tl__connect(struct tl_device *d, struct tl_slot *slot)
             met++;
     }
     assert(met <= waits && waits <= slot->n_deps + 1); /* DI1 */
-    if (met == waits) /* no other thread knows the slot: nothing to count down in common */
+    if (met == waits)                                  /* no other thread knows the slot: no shared count down */
         tl_store_rlx(&slot->waits, 0u);
     else {
         before = tl_sub_acq_rel(&slot->waits, met); /* D1/D2 */
@@ -82,7 +82,7 @@ static bool reclaim_ring(struct tl_orch *o, uint32_t r)
     if (tail == began)
         return false;
     tl_store_rlx(&ring->tail, tail);
-    if (tail == head) /* empty: go on where pages are warm */
+    if (tail == head) /* empty: continue at the start, whose pages are cached */
         ring->payload_at = 0;
     tl__graph_retired(o->graph, r, tail);
     return true;

@@ -81,14 +81,14 @@ static bool resolve(struct tl_orch *o, const struct tl_subtasks *subtasks, const
     return true;
 }
 
-/* --- room ------------------------------------------------------------------------------------------------------ */
+/* --- back-pressure --------------------------------------------------------------------------------------------- */
 
 static bool all_retired(struct tl_orch *o)
 {
     return tl__device_retired(o->device) == o->submitted;
 }
 
-/* Nothing runs and nothing can: what the open scopes hold will never be given back. */
+/* Nothing runs and nothing can: what the open scopes hold will never be released. */
 static int deadlock(struct tl_orch *o, const struct tl_lack *lack)
 {
     char text[900];
@@ -99,7 +99,7 @@ static int deadlock(struct tl_orch *o, const struct tl_lack *lack)
     return TL_EDEADLOCK;
 }
 
-/* Changes whenever a ring gives something back. */
+/* Changes whenever a ring releases something. */
 static uint32_t tails_of(const struct tl_orch *o)
 {
     uint32_t sum = 0;
@@ -109,19 +109,20 @@ static uint32_t tails_of(const struct tl_orch *o)
     return sum;
 }
 
-/* What ends the wait: something can be taken back, or nothing ever will. */
-static bool room_may_be(void *arg)
+/* What ends the wait: something can be reclaimed, or nothing ever will. */
+static bool space_may_be_free(void *arg)
 {
     struct tl_orch *o = arg;
 
     return all_retired(o) || tl__reclaim(o) || tl_load_rlx(&o->device->failed) != 0;
 }
 
-/* Waits, stepping the other roles, until something was taken back. */
-static int wait_for_room(struct tl_orch *o, const struct tl_lack *lack)
+/* Waits, stepping the other roles, until something was reclaimed. */
+static int wait_for_space(struct tl_orch *o, const struct tl_lack *lack)
 {
     struct tl_device *d = o->device;
-    /* Looked at again for each that retires, a task that depends on very many would take for ever. */
+    /* A task with very many dependencies needs the ring empty: planning it again after each retirement would take too
+     * long. */
     const bool alone = lack->resource == TL_RESOURCE_DEP_POOL && lack->need > lack->size;
     bool retired;
 
@@ -132,7 +133,7 @@ static int wait_for_room(struct tl_orch *o, const struct tl_lack *lack)
         retired = all_retired(o); /* before the reclaim, which then sees all that it can ever see */
         (void)tl__reclaim(o);
         if (tails_of(o) != tails && !alone) {
-            tl__device_notify(d); /* the last kernel that ran here may have made others ready, and the caller goes on */
+            tl__device_notify(d); /* the last kernel that ran here may have made others ready, and the caller submits */
             return 0;
         }
         if (retired && lack->resource == TL_RESOURCE_DEP_POOL && tl__graph_all_complete(o->graph))
@@ -141,9 +142,9 @@ static int wait_for_room(struct tl_orch *o, const struct tl_lack *lack)
             return deadlock(o, lack);
         if (tl__device_step(d, 0))
             continue;
-        tl_store_rlx(&d->room_wanted, 1); /* relaxed: the sleep's fence orders it */
-        tl__device_sleep(d, 0, room_may_be, o);
-        tl_store_rlx(&d->room_wanted, 0);
+        tl_store_rlx(&d->space_wanted, 1); /* relaxed: the sleep's fence orders it */
+        tl__device_sleep(d, 0, space_may_be_free, o);
+        tl_store_rlx(&d->space_wanted, 0);
     }
 }
 
@@ -171,7 +172,7 @@ static uint32_t fill_kernels(struct tl_slot *slot, const struct tl_kernel_ref *c
     return n;
 }
 
-/* Payload memory in ring order: it holds a full window of the largest payloads, so there is always room. */
+/* Payload memory in ring order: it holds a full window of the largest payloads, so this never fails. */
 static struct tl_task_payload *payload_place(struct tl_ring *ring, uint32_t bytes)
 {
     uint64_t at = ring->payload_at + bytes > ring->payload_bytes ? 0 : ring->payload_at;
@@ -224,15 +225,14 @@ static int plan_task(struct tl_orch *o, const struct tl_task_args *args, const s
             r = tl__graph_plan(o->graph, args, subtasks, plan, &err);
         if (r != TL_EAGAIN)
             break;
-        r = wait_for_room(o, &plan->lack);
+        r = wait_for_space(o, &plan->lack);
     } while (r == 0);
     if (r < 0)
         orch_fail(o, r, err.msg);
     return r;
 }
 
-/* Far ahead, the orchestrator steps the other roles for a while. It never waits here: without progress it submits on.
- */
+/* Far ahead, the orchestrator steps the other roles for a while. It never waits here: without progress it continues. */
 static void help(struct tl_orch *o)
 {
     struct tl_device *d = o->device;
@@ -241,7 +241,7 @@ static void help(struct tl_orch *o)
     while (!o->policy->build_first && o->submitted - tl__device_retired(d) > RUN_AHEAD && tl__device_step(d, 0))
         helped = true;
     if (helped)
-        tl__device_notify(d); /* what it leaves is for others: its next submits need not make anything ready */
+        tl__device_notify(d); /* others do what is left: its next submits may make nothing ready */
 }
 
 static uint64_t submit_start(const struct tl_orch *o)
@@ -257,18 +257,18 @@ static void submit_end(struct tl_orch *o, tl_task_id id, uint64_t start)
         tl__probes_submitted(o, id, start);
 }
 
-/* Of a run that has failed: nothing more is taken. An orchestration that does not see it may submit for ever. */
+/* Of a run that has failed: no submit is accepted. An orchestration that ignores it may submit without end. */
 static tl_task_id refuse(struct tl_orch *o)
 {
     tl_au64 *refused = &o->device->status->refused_submits;
 
     if (o->error == 0)
         (void)tl_load_acq(&o->device->failed);       /* F2: another thread wrote the message */
-    tl_store_rel(refused, tl_load_rlx(refused) + 1); /* F3: the message stands; pairs with F4. This thread's alone */
+    tl_store_rel(refused, tl_load_rlx(refused) + 1); /* F3: the message is written; pairs with F4 */
     return TL_NO_TASK;
 }
 
-/* Before a graph is whole no watch looks after the run: the host sees by this word that it grows. */
+/* Before a graph is complete no watch looks after the run: the host sees by this word that it grows. */
 static void count_submitted(struct tl_orch *o)
 {
     assert(o->submitted == tl_load_rlx(&o->device->submitted)); /* relaxed: own */
@@ -300,7 +300,7 @@ static tl_task_id submit(struct tl_orch *o, struct tl_subtasks subtasks, const s
     if (tl__orch_records(o))
         tl__probes_submit(o, &plan, NULL, 0);
     ready = tl__link(o, fill_slot(o, &plan, refs), &plan);
-    if (ready && !o->policy->build_first) /* else whoever finishes what it waits for is awake */
+    if (ready && !o->policy->build_first) /* else the thread that finishes what it waits for is awake */
         tl__device_notify(o->device);
     submit_end(o, plan.id, start);
     return plan.id;
@@ -433,7 +433,7 @@ static void read_args(struct tl_device *d, struct tl_program_args *args)
     args->n_params = l->n_params;
 }
 
-/* What stands outside any scope is let go. */
+/* Releases the tasks outside any scope. */
 static void end_whole(struct tl_orch *o, const struct tl_range *ranges, int n)
 {
     if (tl__orch_records(o)) {

@@ -29,7 +29,7 @@ bool tl__link(struct tl_orch *o, struct tl_slot *slot, const struct tl_plan *pla
 bool tl__connect(struct tl_device *d, struct tl_slot *slot);
 /* One warning for each tag that no task of the graph took. */
 void tl__warn_unconsumed_tags(const struct tl_graph *graph);
-/* Takes back the slots that nothing holds any more. True if any. */
+/* Reclaims the slots that nothing holds any more. True if any. */
 bool tl__reclaim(struct tl_orch *o);
 
 #endif

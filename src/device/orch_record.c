@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The orchestrator's own lanes: what it records, and how they end. The orchestration's thread fills the records. One
- * that finds no room is kept here until its lane takes it, and whoever steps the roles may hand it over: the
- * orchestration waits for that and steps roles meanwhile, so that its thread may be in a kernel, for ever, when the
- * host makes room or turns out to be dead. Likewise the end marks are sent by whoever steps the roles when the
- * orchestration is over, or when a hang was declared and its thread may never come back from the program's code. A lock
- * keeps them apart (O1); it is free but for those moments.
+ * The orchestrator's own lanes: what it records, and how they end. The orchestration's thread fills the records. A
+ * record that does not fit into its lane is kept here until it does, and any thread that steps the roles may hand it
+ * over: the orchestration's thread steps roles while it waits, and may be stuck in a kernel when the lane has space
+ * again or the host is dead. Likewise the end marks are sent by any thread that steps the roles when the orchestration
+ * is over, or when a hang was declared and its thread may never return from the program's code. A lock protects them
+ * (O1); it is hardly ever contended.
  */
 #include "device/orch_record.h"
 
@@ -24,7 +24,7 @@ static bool try_lock(struct tl_orch_record *r)
 
 static void unlock(struct tl_orch_record *r)
 {
-    tl_store_rlx(&r->deadline_ns, tl__recorder_deadline(&r->rec)); /* relaxed: the sleeper has looked itself */
+    tl_store_rlx(&r->deadline_ns, tl__recorder_deadline(&r->rec)); /* relaxed: a thread looks itself before it sleeps */
     tl_store_rel(&r->lock, 0u);                                    /* O1: pairs with the CAS above */
 }
 
@@ -71,8 +71,8 @@ void *tl__orch_reserve(struct tl_orch *o, unsigned stream)
     return NULL;
 }
 
-/* Hands over the record that waits. True: none waits any more. With the lock. */
-static bool settle(struct tl_orch_record *r)
+/* Hands over the record that waits. True: none waits any more. Guard: lock held. */
+static bool hand_over(struct tl_orch_record *r)
 {
     struct tl_producer *lane;
     uint64_t offset;
@@ -93,13 +93,13 @@ static bool settle(struct tl_orch_record *r)
     return true;
 }
 
-static bool settled(void *arg)
+static bool is_handed_over(void *arg)
 {
     struct tl_orch_record *r = arg;
     bool done;
 
     lock(r);
-    done = settle(r);
+    done = hand_over(r);
     unlock(r);
     return done;
 }
@@ -111,10 +111,10 @@ static void wait_alone(struct tl_device *d)
 
     for (;;) {
         uint32_t ticket = tl__bell_arm(bell); /* B1 */
-        const bool done = settled(&d->orch_record);
+        const bool done = is_handed_over(&d->orch_record);
 
         if (!done) /* relaxed: this thread has just set it */
-            (void)tl__bell_doze(bell, ticket, tl_load_rlx(&d->orch_record.deadline_ns));
+            (void)tl__bell_sleep_bounded(bell, ticket, tl_load_rlx(&d->orch_record.deadline_ns));
         tl__bell_disarm(bell);
         if (done)
             return;
@@ -132,9 +132,9 @@ void tl__orch_commit(struct tl_orch *o, unsigned stream)
     unlock(r);
     if (waits && o->policy->build_first)
         wait_alone(d);
-    while (waits && !settled(r))
+    while (waits && !is_handed_over(r))
         if (!tl__device_step(d, 0))
-            tl__device_sleep(d, 0, settled, r);
+            tl__device_sleep(d, 0, is_handed_over, r);
     if (waits)
         tl__device_notify(d); /* the last kernel that it ran meanwhile may have made others ready */
 }
@@ -147,10 +147,10 @@ bool tl__orch_step(struct tl_device *d)
     if (tl_load_acq(&r->ended) != 0) /* D9 */
         return false;
     over = tl_load_acq(&d->submitted_all) != 0 || tl_load_acq(&d->hung) != 0;  /* D8, H1 */
-    if ((!over && tl_load_rlx(&r->deadline_ns) == TL_FOREVER) || !try_lock(r)) /* relaxed: nothing waits, as it seems */
+    if ((!over && tl_load_rlx(&r->deadline_ns) == TL_FOREVER) || !try_lock(r)) /* relaxed: a hint that nothing waits */
         return false;
     if (r->waits != 0)
-        done = settle(r);
+        done = hand_over(r);
     if (over && r->waits == 0 && tl__recorder_end(&r->rec) == 0) {
         tl_store_rel(&r->ended, 1u); /* D9: that lane's last record; pairs with check_over */
         done = true;

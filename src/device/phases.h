@@ -9,7 +9,7 @@
 #include "wire/swimlane_record.h"
 
 #define TL_PHASES_PENDING 32u
-#define TL_PHASES_SPARE 4u /* of them; what one task's completion and the rest of the step may add */
+#define TL_PHASES_SPARE 4u /* of these; what the completion of one task and the rest of the step may add */
 
 /* Phases of a scheduler that are not in their lane yet, and what the current one has counted. */
 struct tl_phases {
@@ -18,7 +18,8 @@ struct tl_phases {
     struct tl_wire_phase pending[TL_PHASES_PENDING];
 };
 
-static inline bool tl__phases_room(const struct tl_phases *p)
+/* Whether the phases of one more step fit. */
+static inline bool tl__phases_fit(const struct tl_phases *p)
 {
     return p->count <= TL_PHASES_PENDING - TL_PHASES_SPARE;
 }

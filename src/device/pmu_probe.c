@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The PMU on the device. A core counts into the token of the subtask that it runs: what the kernel reports, and what the
- * machine counts around it, so that the two subtasks that a core may hold never mix. The scheduler turns that into the
- * columns of the event type when it takes the subtask back.
+ * The PMU on the device. A core counts into the token of the subtask that it runs: what the kernel reports, and what
+ * the machine counts around it, so that the two subtasks that a core may hold never mix. The scheduler turns that into
+ * the columns of the event type when it takes the subtask back.
  */
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "device/probes.h"
 #include "wire/pmu_record.h"
 
-#define CORE_CYCLES "CYCLES" /* what counts in core cycles is a share of these */
+#define CORE_CYCLES "CYCLES" /* a column in core cycles is a share of these */
 
 _Static_assert(TL_PMU_MAX_COUNTERS <= TL_WIRE_PMU_COUNTERS, "a set fits into a record");
 
@@ -30,7 +30,7 @@ static unsigned event_of(struct tl_pmu_plan *plan, const char *name)
     return i < plan->n_names ? i : 0;
 }
 
-/* Asks for what the set's columns want of the machine, and keeps the columns that will get it. */
+/* Asks the machine for the events of the set's columns, and keeps the columns that it can measure. */
 static void ask_machine(struct tl_pmu_plan *plan, const struct tl_counter_ops *ops)
 {
     uint32_t counted;
@@ -81,7 +81,7 @@ static void pmu_after(const struct tl_device *d, struct tl_token *token)
     token->measured = token->measured && plan->ops->read(plan->ops->ctx, token->after);
 }
 
-/* What the machine gives for a column. */
+/* The machine's value of a column. */
 static uint64_t measured_value(const struct tl_pmu_plan *plan, const struct tl_token *token, unsigned column,
                                uint64_t total_cycles)
 {

@@ -24,8 +24,8 @@ struct tl_probe_ops {
     /* Once the scheduler's lanes are bound. 0, or TL_ECORRUPT. */
     int (*begin_role)(struct tl_scheduler *s);
 
-    /* A task is about to be dispatched; its last subtask has finished, and it is about to retire. One stream at most has
-     * these: where they return TL_EAGAIN, the scheduler goes on with its capture (tl__probe_resume). */
+    /* A task is about to be dispatched; its last subtask has finished, and it is about to retire. One stream at most
+     * has these: where they return TL_EAGAIN, the scheduler goes on with its capture (tl__probe_resume). */
     int (*inputs)(struct tl_scheduler *s, struct tl_slot *slot);
     int (*outputs)(struct tl_scheduler *s, struct tl_slot *slot);
     /* Right before and after a kernel, on its core's thread. */
@@ -38,7 +38,7 @@ struct tl_probe_ops {
     /* After a hang: what is to be recorded of tasks that never finish. */
     int (*hung)(struct tl_scheduler *s);
 
-    /* Orchestrator's thread, as those that follow. A task was planned, and cannot run yet; of tl_alloc_tensors
+    /* This and those that follow: orchestrator's thread. A task was planned, and cannot run yet; for tl_alloc_tensors
      * (plan->args NULL) with what it allocates. */
     void (*submit)(struct tl_orch *o, const struct tl_plan *plan, struct tl_tensor *const *allocated, uint32_t count);
     /* Its submission is over; it began at `start`, by the device clock. */
@@ -55,7 +55,7 @@ TL__COLLECTORS(TL__STREAMS_ONLY, TL__COLLECT_NONE, TL__STREAM_PROBE)
 /* By stream. */
 extern const struct tl_probe_ops *const tl__probe_rows[TL_STREAM_COUNT];
 
-/* Subtasks that the task has by what was submitted. */
+/* Number of subtasks of the task, as submitted. */
 static inline uint64_t tl__subtasks_of(const struct tl_slot *slot)
 {
     const struct tl_task_payload *p = slot->payload;
@@ -63,7 +63,7 @@ static inline uint64_t tl__subtasks_of(const struct tl_slot *slot)
     return (uint64_t)((p->func[0] >= 0) + (p->func[1] >= 0) + (p->func[2] >= 0)) * p->block_num;
 }
 
-/* Which streams that are on have an operation is found once a run, before its roles are made; then their `begin`. */
+/* Finds the operations of the streams that are on, once a run, before its roles are made; then calls their `begin`. */
 void tl__probes_begin(struct tl_device *d);
 int tl__probes_begin_role(struct tl_scheduler *s);
 void tl__probes_before(const struct tl_device *d, struct tl_token *token, struct tl_kernel_args *args);

@@ -4,9 +4,10 @@
  *
  * Each cell carries a sequence number that says whose turn it is (the scheme is D. Vyukov's bounded MPMC queue): seq ==
  * pos: free for the producer of position pos; seq == pos + 1: full for its consumer; the consumer leaves pos +
- * capacity. Who claims a position by CAS on head or tail owns the cell until it moves seq. Wrap: positions are 64 bits.
- * A thread that stops between its CAS and its store blocks that one cell; device threads are never killed alone (the
- * whole chip dies), so nobody is left waiting. Progress: push and pop retry only when another one succeeded.
+ * capacity. The thread that claims a position by CAS on head or tail owns the cell until it changes seq. Wrap:
+ * positions are 64 bits. A thread that stops between its CAS and its store blocks that one cell; a device thread is
+ * never killed alone (the whole chip dies), so no thread waits without end. Progress: push and pop retry only when
+ * another one succeeded.
  */
 #ifndef TL_DEVICE_READY_H
 #define TL_DEVICE_READY_H
@@ -18,7 +19,7 @@
 struct tl_slot;
 
 struct tl_ready_cell {
-    tl_au64 seq;          /* writers: whoever owns the cell; Q1 in push, Q2 in pop */
+    tl_au64 seq;          /* writers: the owner of the cell; Q1 in push, Q2 in pop */
     struct tl_slot *slot; /* guarded by seq */
 };
 

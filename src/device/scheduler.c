@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A scheduler's step: a short list of named steps, each of which says whether it moved anything. */
+/* A scheduler's step: a short list of named steps, each of which returns whether it moved anything. */
 #include "device/scheduler.h"
 
 #include <tasklens/error.h>
@@ -25,7 +25,7 @@ bool tl__sched_has_work(struct tl_scheduler *s)
     return false;
 }
 
-/* Goes on with the capture that a full lane interrupted. False: still parked. */
+/* Continues the capture that a full lane interrupted. False: still parked. */
 static bool resume_capture(struct tl_scheduler *s)
 {
     struct tl_capture *c = &s->probe.capture;
@@ -40,7 +40,7 @@ static bool resume_capture(struct tl_scheduler *s)
     return true; /* a task before dispatch is held, marked as captured */
 }
 
-/* What it goes on with: what its retirement resolves lies within a phase like any other. */
+/* The phase that a continued capture belongs to: what its retirement resolves is within a phase like any other. */
 static enum tl_wire_phase_kind resumed_phase(const struct tl_scheduler *s)
 {
     return s->probe.capture.stage == TL_WIRE_AFTER_COMPLETION ? TL_WIRE_PHASE_COMPLETE : TL_WIRE_PHASE_DISPATCH;
@@ -66,7 +66,7 @@ static bool holds_nothing(const struct tl_scheduler *s)
     return true;
 }
 
-/* DI3, DI5: the bits say what the cores' counts say, and each list is as long as its count. */
+/* DI3, DI5: the bits agree with the cores' counts, and each list is as long as its count. */
 static bool is_sound(const struct tl_scheduler *s)
 {
     for (unsigned k = 0; k < TL_KIND_COUNT; k++)
@@ -75,7 +75,7 @@ static bool is_sound(const struct tl_scheduler *s)
             uint32_t in_flight = core->sent - core->seen;
 
             if (in_flight > 2 || core->sched != s || core->cluster != c || core->kind != k ||
-                (s->idle[k] >> c & 1u) != (in_flight == 0) || (s->room[k] >> c & 1u) != (in_flight < 2))
+                (s->idle[k] >> c & 1u) != (in_flight == 0) || (s->accepts[k] >> c & 1u) != (in_flight < 2))
                 return false;
         }
     for (unsigned shape = 0; shape < TL_SHAPE_COUNT; shape++) {
@@ -117,7 +117,7 @@ static bool in_flight(const struct tl_scheduler *s)
     return false;
 }
 
-/* Nothing more will happen on this scheduler's lane. After a failure that is so once its own cores are done. */
+/* Nothing more will happen on this scheduler's lane. After a failure that is true once its own cores are done. */
 static bool drained(struct tl_scheduler *s)
 {
     struct tl_device *d = s->device;
@@ -141,7 +141,7 @@ static void note_work(struct tl_scheduler *s)
         work |= s->taken_fin[k] != 0;
     tl_store_rlx(&s->has_work, work); /* relaxed: a hint */
     if (TASKLENS_DFX && s->rec.on != 0)
-        tl_store_rlx(&s->deadline_ns, tl__recorder_deadline(&s->rec)); /* relaxed: the sleeper stepped it */
+        tl_store_rlx(&s->deadline_ns, tl__recorder_deadline(&s->rec)); /* relaxed: a thread steps it before it sleeps */
 }
 
 static bool step_locked(struct tl_scheduler *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A scheduler: what it owns, and its steps, each of which goes as far as it can without waiting (scheduler.c, dispatch.c,
- * complete.c). The orders D1 to D9 are in device/device_impl.h. */
+/* A scheduler: what it owns, and its steps, each of which goes as far as it can without waiting (scheduler.c,
+ * dispatch.c, complete.c). The orders D1 to D9 are in device/device_impl.h. */
 #ifndef TL_DEVICE_SCHEDULER_H
 #define TL_DEVICE_SCHEDULER_H
 
@@ -23,14 +23,14 @@ struct tl_scheduler {
     tl_au64 fin[TL_KIND_COUNT];               /* bit c: core of cluster c has finished subtasks; D6 */
     /* guard: lock */
     _Alignas(64) uint64_t idle[TL_KIND_COUNT]; /* bit c: nothing in flight */
-    uint64_t room[TL_KIND_COUNT];              /* bit c: at most one in flight */
+    uint64_t accepts[TL_KIND_COUNT];           /* bit c: at most one in flight */
     uint64_t taken_fin[TL_KIND_COUNT];
     struct tl_slot *held[TL_SHAPE_COUNT];
     struct tl_slot *local[TL_SHAPE_COUNT];
     uint32_t n_local[TL_SHAPE_COUNT];
     uint32_t next_unfinished;          /* cores looked at by tl__subtasks_unfinished */
     uint32_t n_clusters, next_stalled; /* next_stalled: cores looked at after a hang, AIC AIV0 AIV1 a cluster */
-    tl_au32 ended;                     /* its lane has its end mark, or never will; D9 */
+    tl_au32 ended;                     /* its lanes have their end marks, or never will; D9 */
     tl_au64 deadline_ns;               /* when its parked lane must look again; TL_FOREVER: not parked */
     struct tl_probe probe;
     struct tl_recorder rec;
@@ -50,7 +50,7 @@ static inline bool tl__cluster_has(const struct tl_arch *arch, unsigned kind)
     return kind == TL_KIND_AIC ? arch->cluster_aics != 0 : kind - TL_KIND_AIV0 < arch->cluster_aivs;
 }
 
-/* DI4: state that only who has the lock may touch. */
+/* DI4: only the thread that has the lock may touch the state. */
 static inline bool tl__sched_is_locked(const struct tl_scheduler *s)
 {
     return tl_load_rlx(&s->lock) != 0; /* relaxed: this thread took it */

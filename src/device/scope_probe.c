@@ -8,7 +8,7 @@
 #include "device/probes.h"
 #include "wire/scope_record.h"
 
-#define WHOLE "(orchestration)" /* what stands outside any scope */
+#define WHOLE "(orchestration)" /* what is outside any scope */
 
 static void fill_file(struct tl_wire_scope_record *r, const char *file)
 {
@@ -26,7 +26,7 @@ static void fill(struct tl_wire_scope_record *r, const struct tl_graph *graph, c
     memset(r, 0, sizeof(*r));
     r->task_tail = usage.task_tail;
     r->task_head = usage.task_head;
-    /* Where an empty heap begins anew, nothing was taken between. */
+    /* Bytes that an empty heap skips when it begins again at its start are not used. */
     r->heap_tail = usage.heap_tail - usage.heap_skipped;
     r->heap_head = usage.heap_head - usage.heap_skipped;
     r->dep_tail = usage.dep_tail;
@@ -43,7 +43,7 @@ static void scope_record(struct tl_orch *o, const struct tl_scope_info *scope, u
 {
     struct tl_wire_scope_record record, *place;
 
-    (void)tl__reclaim(o); /* what is taken is then what is needed, not what nobody has looked at lately */
+    (void)tl__reclaim(o); /* so that usage does not include what could be reclaimed */
     fill(&record, o->graph, scope, (uint8_t)phase);
     place = tl__orch_reserve(o, TL_STREAM_SCOPE);
     if (place == NULL)
@@ -52,7 +52,7 @@ static void scope_record(struct tl_orch *o, const struct tl_scope_info *scope, u
     tl__orch_commit(o, TL_STREAM_SCOPE);
 }
 
-/* A failed orchestration's scopes, and the whole, end where it is. */
+/* The open scopes of a failed orchestration, and the orchestration itself, end where it failed. */
 static void record_open(struct tl_orch *o)
 {
     const struct tl_scope_info *scope;
@@ -64,7 +64,7 @@ static void record_open(struct tl_orch *o)
     scope_record(o, NULL, TL_WIRE_SCOPE_END);
 }
 
-/* Of one that ended well: what must have been recorded, by the graph's own count of scopes. */
+/* After a success: how many records there must be, by the graph's own count of scopes. */
 static void scope_end(struct tl_orch *o, bool failed)
 {
     if (failed)

@@ -24,7 +24,7 @@ struct tl_dep {
     uint32_t flags; /* TL_EDGE_WAIT, TL_EDGE_RETAIN */
 };
 
-/* What schedulers need of a task with one kernel is one cache line, and no other task's. */
+/* What schedulers need of a task with one kernel is in one cache line, which no other task shares. */
 struct tl_slot {
     _Alignas(64) tl_au32 waits;      /* predecessors not complete, +1 while it is being submitted; D1/D2 */
     tl_au32 holds;                   /* itself until complete, each retaining successor; D4 */
@@ -53,7 +53,7 @@ struct tl_ring {
     uint32_t window, dep_pool;
     /* Written at each submit, so apart from what schedulers read. */
     _Alignas(64) uint64_t payload_at; /* where the next payload goes; orchestrator, as the next one */
-    bool *released;                   /* by slot: its scope has ended. Apart from the slot, which may be elsewhere */
+    bool *released;                   /* by slot: its scope has ended. Not in the slot, which other threads cache */
     tl_au32 head, tail;               /* local ids; writer: orchestrator; readers: the watch (relaxed: for its lines) */
 };
 
@@ -72,7 +72,7 @@ static inline uint32_t tl__dep_next(const struct tl_ring *ring, uint32_t at)
     return at + 1 == ring->dep_pool ? 0 : at + 1;
 }
 
-/* Stands in `fanout` once the task is complete. */
+/* The value of `fanout` once the task is complete. */
 #define TL_FANOUT_CLOSED ((struct tl_dep *)1)
 
 /* complete.c: gives up one of the slot's holds. Any thread of the run. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run that stands still looks like: one line a stuck task, and the outputs of what still runs. */
+/* The report of a run without progress: one line for each stuck task, and the outputs of tasks that still run. */
 #include "device/stall.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "device/device_impl.h"
 #include "device/dump_probe.h"
 
-#define MAX_LINES 16u /* tasks told one by one; the rest are counted */
+#define MAX_LINES 16u /* tasks reported one by one; the rest are counted */
 
 /* A line under construction; what does not fit is cut. */
 struct line {
@@ -73,8 +73,8 @@ static void put_args(struct line *l, const struct tl_slot *slot)
     }
 }
 
-/* The core that a subtask of `slot` was given to and that has not finished it, one that runs it before others; *ret_n:
- * which of its tokens that is. */
+/* A core that has a subtask of `slot` and has not finished it, preferably one that runs it; *ret_n: the number of the
+ * subtask on that core. */
 static struct tl_core_role *core_of(struct tl_device *d, const struct tl_slot *slot, uint32_t *ret_n)
 {
     struct tl_core_role *found = NULL;
@@ -100,19 +100,19 @@ static struct tl_core_role *core_of(struct tl_device *d, const struct tl_slot *s
 static void put_waits(struct line *l, const struct tl_device *d, const struct tl_slot *slot)
 {
     const struct tl_ring *ring = &d->rings[slot->ring];
-    unsigned told = 0;
+    unsigned reported = 0;
 
     put(l, "WAITING");
-    for (uint32_t i = 0, at = slot->dep_at; i < slot->n_deps && told < 4; i++, at = tl__dep_next(ring, at)) {
+    for (uint32_t i = 0, at = slot->dep_at; i < slot->n_deps && reported < 4; i++, at = tl__dep_next(ring, at)) {
         const struct tl_dep *dep = &ring->deps[at];
 
         if ((dep->flags & TL_EDGE_WAIT) == 0 || tl_load_acq(&dep->pred->fanout) == TL_FANOUT_CLOSED) /* D3 */
             continue;
-        put(l, "%s r%ut%u", told == 0 ? " for" : "", tl__task_ring(dep->pred->payload->id),
+        put(l, "%s r%ut%u", reported == 0 ? " for" : "", tl__task_ring(dep->pred->payload->id),
             tl__task_local(dep->pred->payload->id));
-        told++;
+        reported++;
     }
-    put(l, told == 0 ? ", although all before it is complete" : "");
+    put(l, reported == 0 ? ", although all before it is complete" : "");
 }
 
 static unsigned threads_in_kernels(struct tl_device *d)
@@ -155,13 +155,13 @@ static bool is_stuck(const struct tl_slot *slot)
 }
 
 /* Running tasks first: they are the cause, the waiting ones the consequence. */
-static unsigned tell(struct tl_device *d, bool waiting, unsigned told, struct line *first)
+static unsigned report_tasks(struct tl_device *d, bool waiting, unsigned stuck, struct line *first)
 {
     for (unsigned r = 0; r < TL_GRAPH_RINGS; r++) {
         struct tl_ring *ring = &d->rings[r];
         uint32_t head = tl_load_acq(&ring->head); /* S2: the slots below */
 
-        assert(tl__sched_is_locked(&d->scheds[0])); /* DI4: what the lines say stands still */
+        assert(tl__sched_is_locked(&d->scheds[0])); /* DI4: what the lines report does not change */
         for (uint32_t local = tl_load_rlx(&ring->tail); ring->slots != NULL && local != head; local++) {
             struct tl_slot *slot = &ring->slots[local & (ring->window - 1)];
             char text[800];
@@ -169,7 +169,7 @@ static unsigned tell(struct tl_device *d, bool waiting, unsigned told, struct li
 
             if (!is_stuck(slot) || (tl_load_rlx(&slot->waits) != 0) != waiting)
                 continue;
-            if (told++ >= MAX_LINES)
+            if (stuck++ >= MAX_LINES)
                 continue;
             put_task(&l, slot);
             put_state(&l, d, slot);
@@ -179,10 +179,10 @@ static unsigned tell(struct tl_device *d, bool waiting, unsigned told, struct li
             tl_log_error("[STALL] %s", text);
         }
     }
-    return told;
+    return stuck;
 }
 
-/* With every scheduler's lock, what the lines tell stands still. No role blocks, so each lock comes free soon. */
+/* With every scheduler's lock, what the lines report does not change. No role blocks, so each lock is released soon. */
 static void lock_all(struct tl_device *d)
 {
     for (uint32_t i = 0; i < d->n_scheds; i++) {
@@ -205,17 +205,18 @@ void tl__stall_lines(struct tl_device *d, uint64_t still_ns, char *text, size_t 
 {
     char first[500] = "";
     struct line l = {first, sizeof(first), 0};
-    unsigned active, told;
+    unsigned active, stuck;
 
     lock_all(d);
-    active = tell(d, false, 0, &l);
-    told = tell(d, true, active, &l);
+    active = report_tasks(d, false, 0, &l);
+    stuck = report_tasks(d, true, active, &l);
     unlock_all(d);
-    if (told > MAX_LINES)
-        tl_log_error("[STALL] and %u more", told - MAX_LINES);
+    if (stuck > MAX_LINES)
+        tl_log_error("[STALL] and %u more", stuck - MAX_LINES);
     (void)tl__format(text, n, "no progress for %.1f s with %u of %llu tasks unfinished%s: %s", (double)still_ns / 1e9,
-                     told, (unsigned long long)(tl_load_rlx(&d->submitted) - tl_load_rlx(&d->retired_early)),
-                     active == 0 && told != 0 ? ", all of which wait for others (deadlocked dependencies)" : "", first);
+                     stuck, (unsigned long long)(tl_load_rlx(&d->submitted) - tl_load_rlx(&d->retired_early)),
+                     active == 0 && stuck != 0 ? ", all of which wait for others (deadlocked dependencies)" : "",
+                     first);
 }
 
 int tl__stall_capture(struct tl_scheduler *s)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The chip swimlane on the device. A core stamps its subtask's start and end into the token; the scheduler commits the
- * subtask's record when it takes the subtask back, before anything else is done with it, so that a subtask has exactly one
- * record, of its own token, however early its FIN comes. Phases wait in the scheduler and go to their lane between
- * steps, because a step cannot stop half way for a lane that is full. Runs under the scheduler's lock.
+ * subtask's record when it takes the subtask back, before anything else is done with it, so that a subtask has exactly
+ * one record, of its own token, however early its FIN comes. Phases wait in the scheduler and are handed to their lane
+ * between steps, because a step cannot stop half way for a lane that is full. Runs under the scheduler's lock.
  */
 #include "device/swimlane_probe.h"
 
@@ -33,9 +33,10 @@ void tl__timing_end(struct tl_device *d)
         pair->device_cycles = tl__clock_pair(&d->clock, &pair->host_before_ns, &pair->host_after_ns);
 }
 
-/* --- subtasks ------------------------------------------------------------------------------------------------------- */
+/* --- subtasks -------------------------------------------------------------------------------------------------------
+ * */
 
-/* Level 1 does not look at the clock for it. */
+/* 0 at level 1, which does not stamp it. */
 static uint32_t receive_cycles(const struct tl_scheduler *s, const struct tl_token *token)
 {
     const uint64_t cycles = s->device->probes.stamped ? token->start - token->taken : 0;
@@ -57,7 +58,7 @@ static int record_subtask(struct tl_scheduler *s, const struct tl_core_role *cor
     int ret;
 
     if (token->finish == 0 && s->device->probes.stamped)
-        token->finish = tl__stamp(s->device, &s->stamp, token->end); /* once, however often the lane is asked */
+        token->finish = tl__stamp(s->device, &s->stamp, token->end); /* once, also if the lane was full before */
     ret = tl__producer_reserve(lane, 0, &payload, &offset);
     if (ret < 0)
         return ret;
@@ -175,7 +176,7 @@ bool tl__phases_flush(struct tl_scheduler *s)
     return true;
 }
 
-/* The scheduler notes them itself, step by step. */
+/* The scheduler notes phases itself, step by step. */
 const struct tl_probe_ops tl__phases_probe = {.timed = true};
 
 /* --- submits -------------------------------------------------------------------------------------------------------

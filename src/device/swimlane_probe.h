@@ -12,7 +12,7 @@ void tl__timing_end(struct tl_device *d);
  * now, at the end of the phase before it. */
 bool tl__phase_step(struct tl_scheduler *s, enum tl_wire_phase_kind kind, bool follows,
                     bool (*step)(struct tl_scheduler *s));
-/* Notes a phase from `start` until now. There is room for TL_PHASES_SPARE of them after a look at tl__phases_room. */
+/* Notes a phase from `start` until now. After tl__phases_fit, TL_PHASES_SPARE of them fit. */
 void tl__phase_note(struct tl_scheduler *s, enum tl_wire_phase_kind kind, uint64_t start, uint32_t tasks);
 /* Hands the noted phases to their lane. False: it is parked, and the scheduler must not go on. */
 bool tl__phases_flush(struct tl_scheduler *s);

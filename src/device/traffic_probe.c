@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traffic on the device: a record for each subtask that a scheduler takes back from its core, with what its kernel counted
- * (tl_count) and, by views and directions, what its task's arguments are. Runs under the scheduler's lock.
+ * Traffic on the device: a record for each subtask that a scheduler takes back from its core, with what its kernel
+ * counted (tl_count) and, by views and directions, what its task's arguments are. Runs under the scheduler's lock.
  */
 
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "device/scheduler.h"
 #include "wire/traffic_record.h"
 
-_Static_assert(TL_WIRE_TRAFFIC_ARGS >= TL_MAX_TENSORS, "room for all tensors of a task");
+_Static_assert(TL_WIRE_TRAFFIC_ARGS >= TL_MAX_TENSORS, "all tensors of a task fit");
 
-/* The direction as submitted; a NO_DEP tensor has its kernel's, and without one it is taken for read. */
+/* The direction as submitted; for a NO_DEP tensor its kernel's; without one, read. */
 static uint8_t access_of(const struct tl_slot *slot, uint32_t i)
 {
     uint8_t direction = slot->payload->direction[i];

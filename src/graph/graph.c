@@ -73,7 +73,7 @@ int tl__graph_create(const struct tl_graph_opts *opts, struct tl_graph **ret_gra
 }
 
 /* The slots keep what they hold: a plan's serial, which goes on, is the one thing that is read before it is written. */
-bool tl__graph_anew(struct tl_graph *g, const struct tl_graph_opts *opts)
+bool tl__graph_reset(struct tl_graph *g, const struct tl_graph_opts *opts)
 {
     struct tl_error err;
 
@@ -82,7 +82,7 @@ bool tl__graph_anew(struct tl_graph *g, const struct tl_graph_opts *opts)
     for (uint32_t r = 0; r < opts->rings; r++)
         if (opts->task_window[r] != g->opts.task_window[r] || check_ring(opts, r, &err) < 0)
             return false;
-    if (tl__map_anew(&g->map) < 0)
+    if (tl__map_reset(&g->map) < 0)
         return false;
     g->opts = *opts;
     for (uint32_t r = 0; r < opts->rings; r++)

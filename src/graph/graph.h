@@ -151,7 +151,7 @@ struct tl_tag {
 int tl__graph_create(const struct tl_graph_opts *opts, struct tl_graph **ret_graph, struct tl_error *reterr);
 /* Makes an empty graph of one that is no longer needed, in the memory that it has touched. False: `opts` asks for other
  * windows or cannot be used; destroy it and create another. What it handed out ends either way. */
-bool tl__graph_anew(struct tl_graph *g, const struct tl_graph_opts *opts);
+bool tl__graph_reset(struct tl_graph *g, const struct tl_graph_opts *opts);
 /* NULL is fine. What the graph handed out ends with it. */
 void tl__graph_destroy(struct tl_graph *g);
 

@@ -69,24 +69,24 @@ static void carve_init(const struct tl_graph *g, const struct tl_graph_ring *r, 
 /* Returns the position of a buffer of `bytes` with elements of `dtype`. */
 static uint64_t carve_next(struct carve *c, uint64_t bytes, unsigned dtype)
 {
-    uint64_t at, lead = 0, room = bytes == 0 ? TL_GRAPH_ALIGN : (bytes + TL_GRAPH_ALIGN - 1) & ~(TL_GRAPH_ALIGN - 1);
+    uint64_t at, lead = 0, size = bytes == 0 ? TL_GRAPH_ALIGN : (bytes + TL_GRAPH_ALIGN - 1) & ~(TL_GRAPH_ALIGN - 1);
 
     if (c->guard != 0) {
-        room = tl__guard_room(bytes);
+        size = tl__guard_room(bytes);
         lead = tl__guard_lead(bytes, tl__guard_align(tl_dtype_bits(dtype), c->guard));
     }
-    c->sum = c->sum + room < c->sum ? UINT64_MAX : c->sum + room;
+    c->sum = c->sum + size < c->sum ? UINT64_MAX : c->sum + size;
     if (c->sum > c->size)
         return 0; /* the caller looks at sum */
-    if (c->phys + room > c->size) {
+    if (c->phys + size > c->size) {
         c->head += c->size - c->phys;
         c->phys = 0;
     }
     at = c->phys + lead;
-    c->head += room;
-    assert(c->phys + room <= c->size); /* GI7: no buffer crosses the heap's end */
-    assert(lead + bytes <= room && (c->guard != 0 || at % TL_GRAPH_ALIGN == 0)); /* GI7 */
-    c->phys = c->phys + room == c->size ? 0 : c->phys + room;
+    c->head += size;
+    assert(c->phys + size <= c->size); /* GI7: no buffer crosses the heap's end */
+    assert(lead + bytes <= size && (c->guard != 0 || at % TL_GRAPH_ALIGN == 0)); /* GI7 */
+    c->phys = c->phys + size == c->size ? 0 : c->phys + size;
     return at;
 }
 

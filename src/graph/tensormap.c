@@ -37,15 +37,15 @@ static unsigned log2_up(uint64_t n)
     return n <= 1 ? 0 : 64u - (unsigned)__builtin_clzll(n - 1);
 }
 
-int tl__map_init(struct tl_map *m, uint32_t room)
+int tl__map_init(struct tl_map *m, uint32_t capacity)
 {
-    *m = (struct tl_map){.room = room,
+    *m = (struct tl_map){.capacity = capacity,
                          .free_entry = TL_MAP_NONE,
                          .free_buffer = TL_MAP_NONE,
                          .free_index = TL_MAP_NONE,
                          .last_buffer = TL_MAP_NONE};
-    m->entries = tl__reserve(room * sizeof(*m->entries));
-    m->buffers = tl__reserve(room * sizeof(*m->buffers));
+    m->entries = tl__reserve(capacity * sizeof(*m->entries));
+    m->buffers = tl__reserve(capacity * sizeof(*m->buffers));
     if (m->entries == NULL || m->buffers == NULL)
         return TL_ENOMEM;
     return tl__map_reserve(m, 1);
@@ -54,23 +54,23 @@ int tl__map_init(struct tl_map *m, uint32_t room)
 void tl__map_fini(struct tl_map *m)
 {
     if (m->entries != NULL)
-        tl__release(m->entries, m->room * sizeof(*m->entries));
+        tl__release(m->entries, m->capacity * sizeof(*m->entries));
     if (m->buffers != NULL)
-        tl__release(m->buffers, m->room * sizeof(*m->buffers));
+        tl__release(m->buffers, m->capacity * sizeof(*m->buffers));
     tl_vec_fini(&m->indexes);
     tl__free(m->buffer_buckets);
     tl__free(m->cell_buckets);
     *m = (struct tl_map){0};
 }
 
-int tl__map_anew(struct tl_map *m)
+int tl__map_reset(struct tl_map *m)
 {
     tl__free(m->buffer_buckets);
     tl__free(m->cell_buckets);
     tl_vec_fini(&m->indexes);
     *m = (struct tl_map){.entries = m->entries,
                          .buffers = m->buffers,
-                         .room = m->room,
+                         .capacity = m->capacity,
                          .free_entry = TL_MAP_NONE,
                          .free_buffer = TL_MAP_NONE,
                          .free_index = TL_MAP_NONE,
@@ -358,7 +358,7 @@ static uint32_t buffer_get(struct tl_map *m, uint64_t addr, uint64_t owner)
     else
         i = m->buffers_used++;
     m->n_buffers++;
-    assert(i < m->room && m->n_buffers <= m->buffers_used); /* GI8: no more buffers than entries */
+    assert(i < m->capacity && m->n_buffers <= m->buffers_used); /* GI8: no more buffers than entries */
     m->buffers[i] = (struct tl_map_buffer){.addr = addr, .owner = owner};
     for (unsigned kind = 0; kind < 2; kind++)
         m->buffers[i].lists[kind] = (struct tl_map_list){TL_MAP_NONE, TL_MAP_NONE, 0, TL_MAP_NONE};
@@ -525,8 +525,8 @@ void tl__map_add(struct tl_map *m, uint64_t addr, uint64_t owner, enum tl_map_ki
     uint32_t index = m->free_entry != TL_MAP_NONE ? m->free_entry : m->entries_used++;
     struct tl_map_entry *e = &m->entries[index];
 
-    assert(index < m->room && !view->extent.empty); /* GI8, GI9 */
-    assert(m->n_entries < m->n_cell_buckets);       /* reserved */
+    assert(index < m->capacity && !view->extent.empty); /* GI8, GI9 */
+    assert(m->n_entries < m->n_cell_buckets);           /* reserved */
     if (m->free_entry != TL_MAP_NONE)
         m->free_entry = e->task_next;
     m->n_entries++;

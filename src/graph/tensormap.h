@@ -71,11 +71,11 @@ struct tl_map_buffer {
 };
 
 struct tl_map {
-    struct tl_map_entry *entries; /* room for as many as there can be, touched as they come to be used */
+    struct tl_map_entry *entries; /* as many as there can be, touched only when used */
     struct tl_map_buffer *buffers;
     TL_VEC(struct tl_map_index) indexes;
     uint32_t *buffer_buckets, *cell_buckets; /* powers of two */
-    uint32_t room, n_buffer_buckets, n_cell_buckets;
+    uint32_t capacity, n_buffer_buckets, n_cell_buckets;
     uint32_t entries_used, buffers_used; /* ever; those above have not been touched */
     uint32_t free_entry, free_buffer, free_index, n_entries, n_buffers;
     uint32_t last_buffer; /* the one found last; TL_MAP_NONE: none */
@@ -88,11 +88,11 @@ struct tl_map_hit {
     bool covered; /* the query covers the entry */
 };
 
-/* For at most `room` entries at a time. 0 or TL_ENOMEM; fini in either case. */
-int tl__map_init(struct tl_map *m, uint32_t room);
+/* For at most `capacity` entries at a time. 0 or TL_ENOMEM; fini in either case. */
+int tl__map_init(struct tl_map *m, uint32_t capacity);
 void tl__map_fini(struct tl_map *m);
 /* Forgets every entry and keeps the memory. 0 or TL_ENOMEM; fini in either case. */
-int tl__map_anew(struct tl_map *m);
+int tl__map_reset(struct tl_map *m);
 /* Makes sure that `n` entries can be added. 0 or TL_ENOMEM. */
 int tl__map_reserve(struct tl_map *m, uint32_t n);
 

@@ -100,7 +100,7 @@ static int launch(struct tl_run *run, struct tl_error *reterr)
         return rc;
     run->args.epoch = run->epoch;
     if (run->recording && run->args.runtime == TL_RUNTIME_HOST_BUILD) /* its graph is complete before its first task */
-        run->args.disk_room_bytes = tl__engine_room_bytes(run->prefix);
+        run->args.disk_limit_bytes = tl__engine_room_bytes(run->prefix);
     rc = tl__chip_copy_in(w->chip, run->launch, &run->args, sizeof(run->args));
     if (rc != 0)
         return tl__fail(reterr, rc, "cannot write the launch to the device: %s", tl_strerror(rc));

@@ -165,7 +165,7 @@ int tl__recording_end(struct tl_run *run, struct tl_run_result *result, struct t
         .parked_ns = run->end.parked_ns,
     };
 
-    if (run->end.refused == TL_REFUSED_ROOM) { /* nothing was run: nothing to tell */
+    if (run->end.refused == TL_REFUSED_DISK) { /* nothing was run: nothing to tell */
         tl__recording_abandon(run);
         return 0;
     }

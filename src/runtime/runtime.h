@@ -11,7 +11,7 @@
 /*
  * Executes one launch (address of a struct tl_launch in device memory) of `program` on the calling thread and the
  * device's own; returns when every task has retired and every lane has its end mark, or after the first fatal error.
- * The outcome is also in the launch's struct tl_run_status, published by state = TL_RUN_DONE and a ring of bells->run.
+ * The result is also in the launch's struct tl_run_status, published by state = TL_RUN_DONE and a ring of bells->run.
  * Returns 0 or the run's fatal code.
  */
 int tl__runtime_run(struct tl_device *d, uint64_t launch, const struct tl_program *program);

@@ -130,8 +130,8 @@ static void add_block(struct tl_stats *s, const uint8_t *data, size_t n)
 static void keep_first(struct tl_stats *s, const uint8_t *data, size_t n)
 {
     unsigned bits = tl_dtype_bits(s->dtype);
-    uint32_t room = TL_STATS_FIRST - s->first_count;
-    uint32_t take = n < room ? (uint32_t)n : room;
+    uint32_t missing = TL_STATS_FIRST - s->first_count;
+    uint32_t take = n < missing ? (uint32_t)n : missing;
 
     memcpy(s->first + s->first_count * bits / 8, data, (take * bits + 7) / 8);
     s->first_count += take;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bell: the interrupt line between host and device. It carries no data, so a missed or a spurious ring costs a
- * look, never a record. It lives in a page outside device memory that both sides map under either transport.
+ * The bell: how host and device wake each other. It carries no data, so a missed or spurious ring costs time and never
+ * a record. It is in a page outside device memory that both sides map under either transport.
  *
  * Who: `device` is waited on by the chip's threads and rung by the host; `shard[i]` is waited on by the service thread
  * that runs shard i and rung by the lanes of that shard; `run` is waited on by the host's run waiter.
@@ -10,8 +10,8 @@
  *     ringer  publish; full fence B2; seq += 1; wake only if waiting != 0
  * Either the waiter's second look sees what was published or the ringer sees `waiting`: B1 and B2 order a store before
  * a load on each side. A dead waiter leaves `waiting` raised: each ring then costs one system call and nothing else. A
- * dead ringer never rings, and the page itself may be hit by a stray write: while a run is open every sleeper looks again
- * by itself after tl__look_ns() (tl__bell_doze), so that its end depends on nobody's honesty.
+ * dead ringer never rings, and a stray write may hit the page itself: so while a run is open every sleeper looks again
+ * after tl__look_ns() at the latest (tl__bell_sleep_bounded), whatever the other side does.
  */
 #ifndef TL_WIRE_BELL_H
 #define TL_WIRE_BELL_H
@@ -49,7 +49,7 @@ static inline uint32_t tl__bell_arm(struct tl_bell *bell)
 
 static inline void tl__bell_disarm(struct tl_bell *bell)
 {
-    (void)tl_sub_acq_rel(&bell->waiting, 1u); /* B1 undone; nothing is ordered by it */
+    (void)tl_sub_acq_rel(&bell->waiting, 1u); /* takes back B1's count; orders nothing */
 }
 
 /* 0, or TL_ETIMEDOUT after `deadline_ns`. */
@@ -59,10 +59,10 @@ static inline int tl__bell_sleep(struct tl_bell *bell, uint32_t ticket, uint64_t
 }
 
 /*
- * The same for a bell that another side can write: 0 also after tl__look_ns(). A stray write into the page (one memset
- * too far) takes `waiting` away under a sleeper, and nobody rings for it again; its own look finds what was published.
+ * The same for a bell that the other side can write: 0 also after tl__look_ns(). A stray write into the page can clear
+ * `waiting` while a thread sleeps, and then nobody wakes it; it finds what was published when it looks again by itself.
  */
-static inline int tl__bell_doze(struct tl_bell *bell, uint32_t ticket, uint64_t deadline_ns)
+static inline int tl__bell_sleep_bounded(struct tl_bell *bell, uint32_t ticket, uint64_t deadline_ns)
 {
     const uint64_t look = tl__look_ns(), until = look == TL_FOREVER ? TL_FOREVER : tl__now_ns() + look;
 
@@ -72,7 +72,7 @@ static inline int tl__bell_doze(struct tl_bell *bell, uint32_t ticket, uint64_t 
     return 0;
 }
 
-/* Rings whether anybody seems to wait or not: for what is rare and must not be missed. */
+/* Wakes whether `waiting` is raised or not: for rare events that must not be missed. */
 static inline void tl__bell_wake(struct tl_bell *bell)
 {
     tl_fence_full();                  /* B2 */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The records of the dep_gen stream: every submit as the program made it, and what the graph decided about it. One
- * task's records stand side by side on the orchestrator's lane, in this order:
+ * The records of the dep_gen stream: every submit as the program made it, and what the graph decided about it. The
+ * records of one task follow each other on the orchestrator's lane, in this order:
  *
  *   task    once; the first dependencies and edges are in it, so that a small task is one record
  *   arg     one a tensor
- *   ids     the explicit dependencies that the task record has no room for
+ *   ids     the explicit dependencies that do not fit into the task record
  *   edges   likewise the edges
  *
- * No record holds a producer's view: who reads them has the producer's own arguments, and a hash tells whether the view
- * is the same.
+ * No record holds a producer's view: the reader has the producer's own arguments and compares the view by its hash.
  */
 #ifndef TL_WIRE_DEPS_RECORD_H
 #define TL_WIRE_DEPS_RECORD_H
@@ -20,7 +19,7 @@
 #include <tasklens/kernel.h>
 
 #define TL_DEPS_RINGS 4
-#define TL_DEPS_MAX_DEPTH (1u << 20) /* of scopes; an orchestration's own stack ends before */
+#define TL_DEPS_MAX_DEPTH (1u << 20) /* of scopes; the stack of an orchestration overflows earlier */
 
 enum tl_wire_deps_kind { TL_WIRE_DEPS_TASK = 1, TL_WIRE_DEPS_ARG, TL_WIRE_DEPS_IDS, TL_WIRE_DEPS_EDGES };
 
@@ -92,7 +91,7 @@ _Static_assert(offsetof(struct tl_wire_deps_task, edges) == 80, "read by the pee
 _Static_assert(offsetof(struct tl_wire_deps_arg, tensor) == 16, "read by the peer");
 _Static_assert(offsetof(struct tl_wire_deps_edges, edges) == 16, "read by the peer");
 
-/* Records that a task makes beside its task and arg records. */
+/* Records of further ids and edges of a task that has `n` of them. */
 static inline uint64_t tl__deps_more_ids(uint32_t n)
 {
     return n <= TL_WIRE_DEPS_TASK_IDS

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lanes: the one protocol by which device roles hand records to the host. docs/protocol.md tells it whole; labels
- * here (R1, A1, ...) are its labels.
+ * Lanes: the one protocol by which device roles hand records to the host. docs/protocol.md explains it; labels here
+ * (R1, A1, ...) are those of that page.
  *
- * All of this lies in device memory and is shared by layout alone: fixed-width fields, device addresses, no cache line
- * with two writers. Indices count up for ever and are taken modulo a power-of-two depth, so that head == tail is empty,
- * tail - head == depth is full, and a wrap of 64 bits never comes.
+ * All of this is in device memory and is shared by layout alone: fixed-width fields, device addresses, no cache line
+ * with two writers. Indices only grow and are taken modulo a power-of-two depth: head == tail is empty, tail - head ==
+ * depth is full, and 64 bits never wrap.
  */
 #ifndef TL_WIRE_LANE_H
 #define TL_WIRE_LANE_H
@@ -19,8 +19,7 @@
 #define TL_DFX_VERSION 1u
 #define TL_DFX_MAX_LANES 64u
 
-/* Why a record was not delivered. The order is that of enum tl_loss, which has causes that only the host knows beyond.
- */
+/* Why a record was not delivered. In the order of enum tl_loss, which adds causes that only the host knows. */
 enum tl_drop { TL_DROP_HOST_DEAD, TL_DROP_NO_BUFFER, TL_DROP_DISK, TL_DROP_CORRUPT, TL_DROP_COUNT };
 
 /* A host that has not moved its heartbeat for this long while a lane waits is dead. */
@@ -45,7 +44,7 @@ _Static_assert(sizeof(struct tl_dfx_header) == 192, "three cache lines");
 _Static_assert(offsetof(struct tl_dfx_header, parked) == 128, "the device's own line");
 _Static_assert(offsetof(struct tl_dfx_header, heartbeat) == 64, "the host's own line");
 
-/* What a lane counted in one epoch. Travels in the end mark. */
+/* What a lane counted in one epoch. The end mark carries it. */
 struct tl_lane_counts {
     uint64_t attempted;              /* records asked for, before any early return */
     uint64_t committed;              /* records put into buffers */
@@ -81,7 +80,7 @@ struct tl_lane {
     tl_au64 parked_since; /* device clock, ns; 0: not parked. R10; A10 in the host's watch, whose heartbeat runs then */
     tl_au64 given_up;     /* 1: the lane took the host for dead and drops until the heartbeat moves */
     tl_au64 parked_ns;    /* closed parked intervals of this epoch */
-    /* Lines 4-5. writer: device; readers: host (figures while running, the truth for reconcile after a death). */
+    /* Lines 4-5. writer: device; readers: host (figures while running; reconcile relies on them after a death). */
     tl_au64 epoch; /* of `counts` */
     struct tl_lane_counts counts;
     tl_au64 captured_bytes; /* counts.payload_bytes, for a progress line */

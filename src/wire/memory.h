@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Device memory as its own side sees it. A device address is an offset plus TL_DEV_BASE, the same number on both sides
+ * Device memory as the device sees it. A device address is an offset plus TL_DEV_BASE, the same number on both sides
  * and never a pointer; here the device turns it into a pointer of its own mapping. The host has no such function: it
  * reaches device memory through a transport (collect/transport.h) alone.
  */
@@ -16,11 +16,11 @@
 #define TL_DEV_ALIGN UINT64_C(1024)
 
 struct tl_devmem {
-    uint8_t *base; /* this process's mapping of the chip's memory; the chip's, lives as long as it */
+    uint8_t *base; /* this process's mapping of the chip's memory; valid as long as the chip */
     uint64_t bytes;
 };
 
-/* Pointer to [addr, addr + bytes), or NULL if any of it lies outside. */
+/* Pointer to [addr, addr + bytes), or NULL if any of it is outside. */
 static inline void *tl__dev_ptr(const struct tl_devmem *mem, uint64_t addr, uint64_t bytes)
 {
     uint64_t offset = addr - TL_DEV_BASE;
@@ -31,9 +31,9 @@ static inline void *tl__dev_ptr(const struct tl_devmem *mem, uint64_t addr, uint
 }
 
 /*
- * What a block is for. Each has an end of the memory of its own: what serves one run begins at the lowest address,
- * where runs use the same pages again; what is kept from run to run begins at the highest. Between each other they
- * would leave gaps of sizes that no run asked for, and touch ever new pages in them.
+ * What a block is for. Blocks of one run are taken from the lowest address up, so that runs use the same pages again;
+ * blocks that are kept from run to run are taken from the highest address down. Mixed, they would leave gaps that later
+ * blocks do not fit into, and each run would touch new pages.
  */
 enum tl_memory_use { TL_MEMORY_RUN, TL_MEMORY_KEPT };
 

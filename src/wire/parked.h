@@ -3,10 +3,10 @@
  * Parked time of a chip: the union of its lanes' parked intervals, the open one included. Watchdogs subtract it.
  *
  * One word holds all: how many lanes are parked in the low 8 bits, above them a signed sum in units of 256 ns. The
- * first lane that parks takes the clock off the sum, the last one that goes on adds it; while any is parked, what is
- * parked is the sum plus the clock. Entering and leaving are one CAS each and reading is one load, so a reader never
- * sees an interval twice or not at all, which would make a watchdog fire early. Each interval is off by less than 256
- * ns, either way. A dead device leaves the interval open: time then counts as parked, and the death itself ends the
+ * first lane that parks subtracts the clock from the sum, the last one that continues adds it; while any is parked, the
+ * parked time is the sum plus the clock. Entering and leaving are one CAS each and reading is one load, so a reader
+ * never sees an interval twice or not at all, which would make a watchdog fire early. Each interval is off by less than
+ * 256 ns, either way. A dead device leaves the interval open: time then counts as parked, and the death itself ends the
  * run.
  */
 #ifndef TL_WIRE_PARKED_H

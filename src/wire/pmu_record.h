@@ -8,10 +8,10 @@
 
 #define TL_WIRE_PMU_COUNTERS 10u
 
-/* What the counters of the machine that plays the chip gave to the run. */
+/* What the run got from the counters of the machine that simulates the chip. */
 enum tl_wire_machine {
-    TL_MACHINE_USED,      /* at least one column is theirs */
-    TL_MACHINE_NOT_ASKED, /* no column of the event type is theirs */
+    TL_MACHINE_USED,      /* at least one column is measured */
+    TL_MACHINE_NOT_ASKED, /* no column of the event type can be measured */
     TL_MACHINE_ABSENT,    /* it has none, or not these */
     TL_MACHINE_DENIED,    /* the system does not let this process count */
     TL_MACHINE_NO_NAMES,  /* the library that knows events by name is not installed */
@@ -29,7 +29,7 @@ struct tl_wire_pmu {
     uint16_t measured; /* bit: column that the machine measured; the others are the model's */
     uint8_t core_type; /* 0 AIC, 1 AIV */
     uint8_t event;     /* event type */
-    uint8_t counted;   /* 1: the kernel reported by tl_count, so that the model had something to go by */
+    uint8_t counted;   /* 1: the kernel reported by tl_count, so the model has input */
     uint8_t machine;   /* enum tl_wire_machine */
     uint8_t reserved[6];
 };

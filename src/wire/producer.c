@@ -15,7 +15,7 @@ static bool power_of_two(uint64_t n)
     return n != 0 && (n & (n - 1)) == 0;
 }
 
-static bool lane_is_sane(const struct tl_lane *l)
+static bool lane_is_valid(const struct tl_lane *l)
 {
     return l->shard < TL_MAX_SHARDS && power_of_two(l->ready_depth) && power_of_two(l->free_depth) &&
            l->records_per_buffer != 0 && l->record_bytes % 8 == 0 && l->ready_depth >= l->n_buffers &&
@@ -51,7 +51,7 @@ int tl__producer_attach(struct tl_producer *p, const struct tl_devmem *mem, uint
     struct tl_lane *lanes = lanes_at(mem, dfx, &h);
 
     memset(p, 0, sizeof(*p));
-    if (lanes == NULL || lane_idx >= h->n_lanes || !lane_is_sane(&lanes[lane_idx]))
+    if (lanes == NULL || lane_idx >= h->n_lanes || !lane_is_valid(&lanes[lane_idx]))
         return TL_ECORRUPT;
     p->mem = *mem;
     p->dfx = h;
@@ -66,13 +66,13 @@ int tl__producer_attach(struct tl_producer *p, const struct tl_devmem *mem, uint
     p->arena = p->arena_bytes ? tl__dev_ptr(mem, p->lane->arena, p->arena_bytes) : NULL;
     if (p->ready == NULL || p->free == NULL || (p->arena_bytes != 0 && p->arena == NULL))
         return TL_ECORRUPT;
-    /* The indices go on where the lane's last user left them: they count for the lane's life, not for a run. */
+    /* The indices continue where the lane's last user left them: they count for the lane's life, not for a run. */
     p->free_head =
         tl_load_rlx(&p->lane->free_head); /* relaxed: only this side writes them, and the launch orders runs */
     p->ready_tail = tl_load_rlx(&p->lane->ready_tail);
     p->arena_pos = tl_load_rlx(&p->lane->arena_pos);
     p->arena_ack = tl_load_acq(&p->lane->arena_ack); /* A3 */
-    /* A buffer that the last user could not publish, because it took the host for dead: begin() sees to it. */
+    /* A buffer that the last user could not publish, because it took the host for dead: begin() publishes it. */
     p->buffer_addr = tl_load_rlx(&p->lane->current); /* relaxed: as above */
     if (p->buffer_addr != 0) {
         p->buffer = tl__dev_ptr(mem, p->buffer_addr, p->lane->buffer_bytes);
@@ -88,13 +88,13 @@ void tl__producer_begin(struct tl_producer *p, uint32_t epoch)
 {
     assert(epoch != 0);           /* LI7: 0 is a buffer that holds nothing */
     assert(p->wait_from_ns == 0); /* LI5: a wait ends with its attempt, and an epoch with its mark */
-    if (p->buffer != NULL) { /* the last epoch's, whose mark found no host: it goes out late, before its counters go */
+    if (p->buffer != NULL) {      /* the last epoch's, whose end mark found no host */
         p->buffer->counts = p->lane->counts;
         p->buffer->flags = TL_BUFFER_END;
-        (void)publish(p); /* the ready queue has room for every buffer of the lane */
+        (void)publish(p); /* the ready queue holds every buffer of the lane */
     }
     memset(&p->lane->counts, 0, sizeof(p->lane->counts));
-    tl_store_rlx(&p->lane->given_up, 0); /* relaxed: a hint to beat */
+    tl_store_rlx(&p->lane->given_up, 0); /* relaxed: a hint for the heartbeat */
     tl_store_rlx(&p->lane->parked_ns, 0);
     tl_store_rlx(&p->lane->captured_bytes, 0);
     tl_store_rel(&p->lane->epoch, epoch); /* R8: the counters are this epoch's; pairs with A8 in reconcile */
@@ -117,7 +117,7 @@ static void unpark(struct tl_producer *p)
     assert(now >= p->wait_from_ns && !p->given_up);
     p->lane->counts.parked_ns += now - p->wait_from_ns;
     tl_store_rlx(&p->lane->parked_ns, p->lane->counts.parked_ns); /* relaxed: a figure */
-    tl_store_rlx(&p->lane->parked_since, 0);                      /* relaxed: a hint to beat */
+    tl_store_rlx(&p->lane->parked_since, 0);                      /* relaxed: a hint for the heartbeat */
     tl__parked_leave(p->dfx, now);
     p->wait_from_ns = 0;
 }
@@ -136,8 +136,8 @@ static void park(struct tl_producer *p, uint64_t now)
     tl__bell_ring(p->host);
 }
 
-/* TL_EAGAIN while there is hope; TL_ELOST once the host has shown no life for TL_HOST_DEAD_NS; TL_ECORRUPT at once if
- * it has stopped the lane. */
+/* TL_EAGAIN while the host may live; TL_ELOST once its heartbeat has not moved for TL_HOST_DEAD_NS; TL_ECORRUPT at once
+ * if it has stopped the lane. */
 static int wait_or_give_up(struct tl_producer *p)
 {
     uint64_t now = tl__now_ns(), beat;
@@ -162,7 +162,7 @@ static int wait_or_give_up(struct tl_producer *p)
         return TL_EAGAIN;
     unpark(p);
     p->given_up = true;
-    tl_store_rlx(&p->lane->given_up, 1); /* relaxed: asks a host that comes back for a beat */
+    tl_store_rlx(&p->lane->given_up, 1); /* relaxed: asks a host that lives after all for a heartbeat */
     return TL_ELOST;
 }
 
@@ -262,7 +262,7 @@ static bool fits(const struct tl_producer *p, uint64_t bytes, uint64_t *ret_pos)
 {
     uint64_t size = p->arena_bytes, pos = p->arena_pos, oldest = p->arena_ack, offset;
 
-    if (oldest == pos) { /* all acknowledged: go on at the arena's start, where pages are warm */
+    if (oldest == pos) { /* all acknowledged: continue at the arena's start, whose pages are cached */
         pos = (pos + size - 1) / size * size;
         oldest = pos;
     }
@@ -287,7 +287,7 @@ static bool place(struct tl_producer *p, uint64_t bytes, uint64_t *ret_pos)
     if (fits(p, bytes, ret_pos))
         return true;
     ack = tl_load_acq(&p->lane->arena_ack);                /* A3: the host is done reading below it; pairs with R3 */
-    if (ack - p->arena_ack <= p->arena_pos - p->arena_ack) /* a watermark beyond what was written is not one */
+    if (ack - p->arena_ack <= p->arena_pos - p->arena_ack) /* one beyond what was written is damage: ignored */
         p->arena_ack = ack;
     if (fits(p, bytes, ret_pos))
         return true;
@@ -299,7 +299,7 @@ static bool place(struct tl_producer *p, uint64_t bytes, uint64_t *ret_pos)
 
 /* --- the interface ------------------------------------------------------------------------------------------- */
 
-/* Room for one record, or why not. */
+/* Reserves one record, or says why not. */
 static int reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset)
 {
     uint64_t pos = 0;
@@ -321,7 +321,7 @@ static int reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, ui
     return 0;
 }
 
-/* Now and then a record is timed; not the first ones, which touch what is cold. */
+/* Every SAMPLE_EVERY-th record is timed; not the first ones, which find cold caches. */
 static void sample_begin(struct tl_producer *p)
 {
     if (p->sampled-- != 0)
@@ -352,7 +352,7 @@ uint64_t tl__producer_record_ps(const struct tl_producer *p)
 
     if (n == 0)
         return 0;
-    for (unsigned i = 0; i < 8; i++) { /* what a sample holds of the clock itself */
+    for (unsigned i = 0; i < 8; i++) { /* the cost of the clock itself, which is in each sample */
         uint64_t from = tl__now_ns(), took = tl__now_ns() - from;
 
         if (took < clock_ns)
@@ -374,7 +374,7 @@ int tl__producer_reserve(struct tl_producer *p, uint64_t bytes, void **ret_paylo
     r = reserve(p, bytes, ret_payload, ret_offset);
     assert((r == TL_EAGAIN) == (p->wait_from_ns != 0)); /* LI5 */
     if (r == TL_EAGAIN) {
-        p->sample_from_ns = 0; /* the wait is the host's */
+        p->sample_from_ns = 0; /* the time of the wait is not the record's cost */
         return r;
     }
     p->attempt_open = false;

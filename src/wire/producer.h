@@ -46,7 +46,7 @@ struct tl_producer {
     bool given_up;
 };
 
-/* Binds lane `lane_idx` of the header at `dfx`. 0; TL_ECORRUPT if anything lies outside device memory or is
+/* Binds lane `lane_idx` of the header at `dfx`. 0; TL_ECORRUPT if anything is outside device memory or
  * inconsistent. */
 int tl__producer_attach(struct tl_producer *p, const struct tl_devmem *mem, uint64_t dfx, uint32_t lane_idx,
                         struct tl_bell_page *bells);
@@ -56,10 +56,11 @@ int tl__lane_find(const struct tl_devmem *mem, uint64_t dfx, uint32_t stream, ui
 void tl__producer_begin(struct tl_producer *p, uint32_t epoch);
 
 /*
- * Room for one record with `bytes` of payload (0: none; at most arena_bytes). Counts the attempt the first time.
- *   0           *ret_payload (NULL for 0 bytes) is the place, *ret_offset its monotonic arena offset; record and commit
- * follow TL_EAGAIN   parked; call again with the same bytes after the device bell rang or tl__producer_deadline()
- * passed TL_ELOST    given up: the host is dead, or has stopped the lane; counted as dropped
+ * Reserves one record with `bytes` of payload (0: none; at most arena_bytes). Counts the attempt the first time.
+ *   0          *ret_payload (NULL for 0 bytes) is the place, *ret_offset its monotonic arena offset; record and commit
+ *              follow
+ *   TL_EAGAIN  parked; call again with the same bytes after the device bell rang or tl__producer_deadline() passed
+ *   TL_ELOST   given up: the host is dead, or has stopped the lane; counted as dropped
  */
 int tl__producer_reserve(struct tl_producer *p, uint64_t bytes, void **ret_payload, uint64_t *ret_offset);
 /* As reserve, for a further piece of a record already counted: losing it leaves the record partial, not dropped. */
@@ -79,14 +80,15 @@ static inline void tl__producer_count_truncated(struct tl_producer *p)
 {
     p->lane->counts.truncated++;
 }
-/* Publishes the end mark of the epoch. 0, TL_EAGAIN (as reserve), TL_ELOST (the host is dead or has stopped the lane: no mark). */
+/* Publishes the end mark of the epoch. 0, TL_EAGAIN (as reserve), TL_ELOST (the host is dead or has stopped the lane:
+ * no mark). */
 int tl__producer_end(struct tl_producer *p);
-/* What a record cost, from room for it to its commit, picoseconds: the median of the last that were measured, so that a
- * thread that was interrupted in one does not count. 0: none was. */
+/* What a record costs from reserve to commit, in picoseconds: the median of the last samples, so that one interrupted
+ * sample does not matter. 0: no sample. */
 uint64_t tl__producer_record_ps(const struct tl_producer *p);
 /* When a parked lane must look again although nobody rang: for the sleep of the thread. TL_FOREVER if not parked. */
 uint64_t tl__producer_deadline(const struct tl_producer *p);
-/* Looks again for a parked lane whose caller is held up elsewhere: afterwards its deadline lies ahead. */
+/* Looks at the heartbeat for a parked lane whose caller cannot retry now: afterwards its deadline is in the future. */
 void tl__producer_look(struct tl_producer *p);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the hosts of one distributed run tell each other: a file that all map, one slot a rank. A slot has one writer,
- * its rank's host; anyone reads. It is a seqlock: the count is odd while the note is written, and a reader that saw it
- * odd, or changed, looks again. Words are copied one by one, so that a torn note is never more than a wasted look. A
- * writer that died in between leaves its count odd for ever: the reader gives up after a bounded number of looks and
- * takes the note as it is, for which it is told so.
+ * What the hosts of one distributed run report to each other: a file that all map, one slot a rank. A slot has one
+ * writer, its rank's host; anyone reads. It is a seqlock: the count is odd while the note is written, and a reader that
+ * saw it odd, or changed, reads again. Words are copied one by one, so that a torn note costs no more than a second
+ * look. A writer that died in between leaves its count odd: the reader gives up after a bounded number of looks, takes
+ * the note as it is, and its caller learns that.
  *
  * N1  the note's words, before the even count that ends the write; pairs with N2
  * N2  the words after the count that was seen; pairs with N1
@@ -21,7 +21,7 @@
 #define TL_BOARD_VERSION 1u
 
 enum tl_rank_state {
-    TL_RANK_ABSENT, /* its host has not come */
+    TL_RANK_ABSENT, /* its host has not started */
     TL_RANK_STARTING,
     TL_RANK_RUNNING,
     TL_RANK_DONE,
@@ -55,13 +55,13 @@ struct tl_rank_board_header {
     uint32_t magic, version; /* this and the next: written under the file's lock, before anyone maps the slots */
     uint32_t ranks, reserved;
     char job[96];
-    tl_au32 reporter; /* 1 + the rank that tells of the hang; 0: none yet. One CAS wins; N3 */
+    tl_au32 reporter; /* 1 + the rank that reports the hang; 0: none yet. One CAS wins; N3 */
     uint32_t pad[35];
 };
 _Static_assert(sizeof(struct tl_rank_board_header) == 256, "read by the peer");
 
 void tl__rank_slot_write(struct tl_rank_slot *slot, const struct tl_rank_note *note);
-/* False: the note may be torn, its writer is in the middle of it and does not go on. */
+/* False: the note may be torn, its writer stopped in the middle of it. */
 bool tl__rank_slot_read(struct tl_rank_slot *slot, struct tl_rank_note *ret_note);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record of the scope stream: a scope begins or ends, and how full its ring is then. The orchestrator's lane has
- * them in the order in which it happened. */
+/* The record of the scope stream: a scope begins or ends, and how full its ring is then. They are
+ * on the orchestrator's lane in order of time. */
 #ifndef TL_WIRE_SCOPE_RECORD_H
 #define TL_WIRE_SCOPE_RECORD_H
 

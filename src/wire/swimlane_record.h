@@ -6,14 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One subtask of one task on one core; level 1 and up. Committed by the core's scheduler when it takes the subtask back. */
+/* One subtask of one task on one core; level 1 and up. Committed by the core's scheduler when it takes the subtask
+ * back. */
 struct tl_wire_subtask {
     uint64_t task_id;
     uint64_t start, end;       /* by the core; end 0: it was still running when a hang was declared */
     uint64_t dispatch, finish; /* by the scheduler; level 2 and up, else 0 */
     uint32_t core_id;
-    uint32_t reg_task_id; /* counts what the core was given, from 1 */
-    uint32_t receive; /* cycles from taking the token to the start; more than fit: the most; level 2 and up, else 0 */
+    uint32_t reg_task_id; /* number of the subtask on its core, from 1 */
+    uint32_t receive; /* cycles from taking the token to the start, at most UINT32_MAX; level 2 and up, else 0 */
     uint32_t reserved;
 };
 _Static_assert(sizeof(struct tl_wire_subtask) == 56, "fixed layout");
@@ -21,7 +22,7 @@ _Static_assert(offsetof(struct tl_wire_subtask, core_id) == 40, "read by the pee
 
 enum tl_wire_phase_kind {
     TL_WIRE_PHASE_COMPLETE, /* taking finished subtasks back; tasks: subtasks */
-    TL_WIRE_PHASE_DISPATCH, /* giving ready tasks to cores; tasks: subtasks */
+    TL_WIRE_PHASE_DISPATCH, /* sending ready tasks to cores; tasks: subtasks */
     TL_WIRE_PHASE_RESOLVE,  /* within complete: one task's successors counted down; tasks: those made ready */
     TL_WIRE_PHASE_COUNT
 };

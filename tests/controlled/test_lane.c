@@ -198,7 +198,7 @@ static void run_under_strays(struct pump *p)
             continue;
         ticket = tl__bell_arm(&p->chip->bells->device);
         if (fake_role_step(p->role) == TL_EAGAIN)
-            (void)tl__bell_doze(&p->chip->bells->device, ticket, tl__producer_deadline(&p->role->producer));
+            (void)tl__bell_sleep_bounded(&p->chip->bells->device, ticket, tl__producer_deadline(&p->role->producer));
         tl__bell_disarm(&p->chip->bells->device);
     }
 }

@@ -7,7 +7,7 @@
  * not be enough: the kernel's compare is a third one), without B2 the ringer's look at `waiting` may come before what it
  * published.
  *
- * In one of the two worlds a stray write zeroes the page once, at any moment. There the waiter's own look (tl__bell_doze) is
+ * In one of the two worlds a stray write zeroes the page once, at any moment. There the waiter's own look (tl__bell_sleep_bounded) is
  * what wakes it; in the other world it has none, so that nothing heals what the protocol itself would lose.
  *
  * @breaks NO_LOOK NO_B1 NO_B2 NO_SECOND_LOOK TICKET_LATE RING_BEFORE_PUBLISH

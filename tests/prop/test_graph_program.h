@@ -485,7 +485,7 @@ static struct tl_graph *take_left(const struct tl_graph_opts *opts)
     for (uint32_t i = 0; i < LEFT; i++) {
         struct tl_graph *g = left.graphs[i];
 
-        if (g != NULL && tl__graph_anew(g, opts)) {
+        if (g != NULL && tl__graph_reset(g, opts)) {
             left.graphs[i] = NULL;
             left.reused++;
             return g;

@@ -202,7 +202,7 @@ int capture_wait(struct capture *c)
     uint64_t foreseen;
 
     assert_int_equal(tl__run_settle(c->run, TL_FOREVER), 0);
-    foreseen = c->run->end.foreseen_bytes;
+    foreseen = c->run->end.estimated_bytes;
     c->code = tl_worker_wait(worker_of(c->cell), c->run, &c->result, &c->error);
     /* Told from the graph before its first task, by another count than the capturing one. */
     if (c->code == 0 && TASKLENS_DFX)

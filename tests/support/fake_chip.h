@@ -375,7 +375,7 @@ static inline void fake_role_run(struct fake_role *r, struct fake_chip *c)
             continue;
         ticket = tl__bell_arm(&c->bells->device);
         if (fake_role_step(r) == TL_EAGAIN)
-            (void)tl__bell_doze(&c->bells->device, ticket, tl__producer_deadline(&r->producer));
+            (void)tl__bell_sleep_bounded(&c->bells->device, ticket, tl__producer_deadline(&r->producer));
         tl__bell_disarm(&c->bells->device);
     }
 }
