@@ -34,7 +34,7 @@ void tl__chip_deliver(struct tl_chip *c, const struct tl_mail *mail)
         break;
     case TL_MAIL_DONE:
         if (tl_load_rlx(&c->done) == tl_load_rlx(&c->launches_asked)) /* relaxed: counted before it was asked for */
-            return; /* nobody asked: a program's own words on the mailbox */
+            return; /* no launch is open: a program wrote to the mailbox */
         c->done_code = mail->code;
         (void)tl_add_rel(&c->done, 1u); /* C1: publishes the code; pairs with C2 */
         break;
@@ -47,7 +47,7 @@ void tl__chip_deliver(struct tl_chip *c, const struct tl_mail *mail)
 void tl__chip_died(struct tl_chip *c, int signal_number, const char *death)
 {
     assert(tl__chip_alive(c)); /* MI6: a chip dies once */
-    assert(death[0] != '\0');  /* MI6: and its death has words */
+    assert(death[0] != '\0');  /* MI6: and its death has a description */
     c->death_signal = signal_number;
     (void)snprintf(c->death, sizeof(c->death), "%s", death);
     tl_store_rel(&c->dead, 1u); /* C1: publishes how; pairs with C2 */
@@ -60,13 +60,13 @@ static bool reported_failure(struct tl_chip *c)
     uint64_t word;
 
     assert(c->status != 0);             /* MI5: only a launch is waited for so */
-    word = tl__chip_peek(c, c->status); /* A7: what the status says besides is visible; pairs with R7 */
+    word = tl__chip_peek(c, c->status); /* A7: the rest of the status is visible; pairs with R7 */
     return (uint32_t)word == TL_RUN_DONE && word >> 32 != 0;
 }
 
 /* Waits until *counter has reached `count` (it counts by one, so equality is enough), the chip is dead, or time is up.
  * `grace_ns`: NULL, or until when a chip that has reported a failure may take to answer; set when that is first seen,
- * which ends the wait as time does. */
+ * which ends the wait with TL_CHIP_TIMEOUT. */
 static enum tl_chip_event await(struct tl_chip *c, const tl_au32 *counter, uint32_t count, uint64_t *grace_ns,
                                 uint64_t deadline_ns)
 {
@@ -86,7 +86,7 @@ static enum tl_chip_event await(struct tl_chip *c, const tl_au32 *counter, uint3
             assert(*grace_ns != TL_FOREVER); /* MI5: set once for all waits of this launch */
             rc = TL_ETIMEDOUT;
         } else
-            rc = tl__bell_doze(bell, ticket, deadline_ns);
+            rc = tl__bell_sleep_bounded(bell, ticket, deadline_ns);
         tl__bell_disarm(bell);
         if (event != TL_CHIP_TIMEOUT || rc == TL_ETIMEDOUT)
             return event;
@@ -127,8 +127,8 @@ static int make_bells(struct tl_chip *c, struct tl_error *reterr)
  * process number before it is started. So CK1: `killable` is 0 from before the runner ends to after the next one has
  * started, and CK2: a killer counts itself before it looks at `killable`. The full fences on both sides order store and
  * look: either the killer sees 0 and leaves the runner alone, or its count is seen here and waited for. That ends,
- * because a killer waits only for the chip's monitor, which waits for nobody. A killer that dies in between cannot be:
- * it is a thread of this process.
+ * because a killer waits only for the chip's monitor, which waits for no thread. A killer cannot die in between: it is
+ * a thread of this process.
  */
 static void stop_runner(struct tl_chip *c)
 {
@@ -226,7 +226,7 @@ void tl__chip_close(struct tl_chip *c, bool abandon)
 
         if (abandon || busy)
             if (c->ops->kill(c) == TL_ENOTSUP && abandon)
-                return close_files(c, true); /* a thread is still in there: the rest has to stay */
+                return close_files(c, true); /* a thread of the chip still uses the rest */
         c->outgoing->kind = TL_MAIL_CLOSE;
         (void)c->ops->send(c, c->outgoing);
     }
@@ -342,11 +342,11 @@ int tl__chip_launch(struct tl_chip *c, uint64_t launch, uint64_t status, uint32_
 
 /*
  * The end of a launch is the chip's answer. A chip whose thread is stuck in a kernel never answers: there the run's
- * status, written by another of its threads, has the last word, once the chip has had time to come back.
+ * status, written by another of its threads, decides, once the chip has had time to answer.
  */
 enum tl_chip_event tl__chip_wait(struct tl_chip *c, uint64_t deadline_ns, int *ret_code)
 {
-    /* Relaxed: whoever waits was told of the launch by the caller's own order. */
+    /* Relaxed: the caller orders the launch before this wait. */
     const uint32_t count = tl_load_rlx(&c->launches_asked);
 
     for (;;) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a chip, for chip.c, what its memory is made of (chip_memory.c) and the two ways to run one (process.c,
- * thread.c). */
+/* The inside of a chip, for chip.c, its memory (chip_memory.c) and the two ways to run one (process.c, thread.c). */
 #ifndef TL_SIM_CHIP_IMPL_H
 #define TL_SIM_CHIP_IMPL_H
 
@@ -8,26 +7,28 @@
 #include "sim/mail.h"
 #include "sim/memory_table.h"
 
-/* What a chip is made of: one table a kind. chip.c alone calls these. */
+/* The operations of a chip: one table for each kind. Only chip.c calls these. */
 struct tl_chip_ops {
-    /* Makes device memory of c->memory.bytes, all zero, and sets c->mapping if this process reaches it by pointers. 0, or
-     * a code with a line, and nothing is left. */
+    /* Makes device memory of c->memory.bytes, all zero, and sets c->mapping if this process reaches it by pointers. 0,
+     * or a code with a line, and nothing is left. */
     int (*memory_make)(struct tl_chip *c, struct tl_error *reterr);
-    /* `abandon`: a thread of the chip may still use the mapping, which then stays. Also of memory that was never made. */
+    /* `abandon`: a thread of the chip may still use the mapping, which then stays. Also called if memory_make failed.
+     * */
     void (*memory_end)(struct tl_chip *c, bool abandon);
-    /* No block uses [at, at + bytes), whole pages, any more: the system may have them. Any thread. */
+    /* No block uses [at, at + bytes), whole pages, any more: returns them to the system. Any thread. */
     void (*memory_give_back)(struct tl_chip *c, uint64_t at, uint64_t bytes);
-    /* Copies at an offset; the caller has seen that it is inside. 0 or TL_EIO. Any thread. */
+    /* Copies at an offset, which the caller has checked. 0 or TL_EIO. Any thread. */
     int (*copy_in)(struct tl_chip *c, uint64_t at, const void *data, uint64_t bytes);
     int (*copy_out)(struct tl_chip *c, void *data, uint64_t at, uint64_t bytes);
-    /* One aligned word, moved as one: after all that was copied in before it, before all that is copied out after it. */
+    /* One aligned word, as one access: after all that was copied in before it, before all that is copied out after it.
+     * */
     int (*store)(struct tl_chip *c, uint64_t at, uint64_t word);
     int (*load)(struct tl_chip *c, uint64_t at, uint64_t *ret_word);
     /* Starts a chip over c->memory and c->bells; its READY comes by tl__chip_deliver. */
     int (*start)(struct tl_chip *c, struct tl_error *reterr);
-    /* Hands a message over. 0 or TL_EDEVICE. */
+    /* Sends a message. 0 or TL_EDEVICE. */
     int (*send)(struct tl_chip *c, const struct tl_mail *mail);
-    /* Ends it whatever it does, and waits for that. TL_ENOTSUP where that cannot be done. */
+    /* Ends the chip at once, and waits for its end. TL_ENOTSUP where that cannot be done. */
     int (*kill)(struct tl_chip *c);
     /* After CLOSE was sent or the chip died: waits for its end, frees c->runner. */
     void (*stop)(struct tl_chip *c);
@@ -43,8 +44,8 @@ int tl__chip_file_copy_in(struct tl_chip *c, uint64_t at, const void *data, uint
 int tl__chip_file_copy_out(struct tl_chip *c, void *data, uint64_t at, uint64_t bytes);
 int tl__chip_file_store(struct tl_chip *c, uint64_t at, uint64_t word);
 int tl__chip_file_load(struct tl_chip *c, uint64_t at, uint64_t *ret_word);
-/* Fixes the size of a memfd for ever, whoever has a descriptor: behind a mapping of a file that was cut is SIGBUS. 0, or
- * -1 and errno. */
+/* Fixes the size of a memfd, for all who have a descriptor: an access past the end of a file that was cut raises
+ * SIGBUS. 0, or -1 and errno. */
 int tl__sim_seal(int fd);
 
 struct tl_chip {

@@ -39,7 +39,7 @@ static int answer(void *ctx, const struct tl_mail *mail)
     return n == (ssize_t)sizeof(*mail) ? 0 : TL_EDEVICE;
 }
 
-/* Dies with the parent. If it died before this, the parent is no longer the one that we were told of. */
+/* Dies with the parent. If the parent died before this call, getppid() is no longer the number in the argument. */
 static int follow_parent(const char *parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)

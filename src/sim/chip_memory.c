@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Device memory in a sparse memfd: the memory of both kinds of chip. A chip in a process maps it there; the host maps it
- * too, except under the copy transport, where it moves named bytes by pread and pwrite. There the kernel moves an aligned
- * word as one, and a later call cannot begin before it is over.
+ * Device memory in a sparse memfd: the memory of both kinds of chip. A chip process maps it; the host maps it too,
+ * except under the copy transport, where it copies by pread and pwrite. The kernel copies an aligned word as one, and a
+ * later call cannot begin before it is over.
  */
 #include "sim/chip_impl.h"
 
@@ -61,7 +61,7 @@ void tl__chip_file_end(struct tl_chip *c, bool abandon)
     c->memory_fd = -1;
 }
 
-/* If the system does not take them, they merely stay. */
+/* If the system does not take the pages, they only stay in use. */
 void tl__chip_file_give_back(struct tl_chip *c, uint64_t at, uint64_t bytes)
 {
     assert(bytes > 0 && at + bytes <= c->memory.bytes); /* MI3 */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One group of events a thread, opened at its first reading in a run: the first event leads, all of them count together
- * or not at all (a pinned group), in user mode only. They are read from their registers where the processor lets a
- * program do that, else by one read() of the group. What a run counts is settled on the thread that begins it; a thread
- * on which the same cannot be opened measures nothing.
+ * One group of events for each thread, opened at its first reading in a run: the first event leads, all of them count
+ * together or not at all (a pinned group), in user mode only. They are read from their registers if the processor lets
+ * a program do that, else by one read() of the group. The thread that begins a run decides what it counts; a thread on
+ * which the same cannot be opened measures nothing.
  *
- * Descriptors stay until the next run begins or the counters end, so that a thread that is late reads numbers of no
- * use, never another's file.
+ * Descriptors stay open until the next run begins or the counters end, so that a late thread reads useless numbers, but
+ * never another file.
  */
 #include "sim/counters.h"
 
@@ -54,7 +54,7 @@ static _Thread_local struct {
 
 static tl_au64 generations;
 
-/* Elsewhere the system reads them. */
+/* On other processors the system reads them. */
 #if defined(__x86_64__)
 #define HAS_REGISTERS true
 static uint64_t register_of(uint32_t number)
@@ -83,7 +83,7 @@ static int open_event(struct tl_counters *c, const struct perf_event_attr *attr,
     fd = (int)syscall(SYS_perf_event_open, &copy, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
         return -errno;
-    at = tl_add_rlx(&c->n_descriptors, 1u); /* relaxed: a place that no other has; all are read between runs */
+    at = tl_add_rlx(&c->n_descriptors, 1u); /* relaxed: a place that no other thread has; all are read between runs */
     if (at >= MAX_DESCRIPTORS) {
         (void)close(fd);
         return -EMFILE;
@@ -96,7 +96,7 @@ static int open_event(struct tl_counters *c, const struct perf_event_attr *attr,
     return fd;
 }
 
-/* A group counts from here on, as a whole: events that join one that runs may stand still. False: it does not. */
+/* Starts the whole group: events that join a running group may not count. False: it could not be started. */
 static bool start_group(void)
 {
     return ioctl(mine.leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) == 0;

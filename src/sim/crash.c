@@ -21,11 +21,11 @@
 #include "wire/launch.h"
 
 #define STACK_BYTES (64u * 1024u)
-/* An address without memory so little below the stack pointer lies behind the stack's end. */
+/* A fault at an address at most this far below the stack pointer is an overflow of the stack. */
 #define STACK_REACH (UINT64_C(1) << 20)
 #define STACK_ABOVE UINT64_C(4096)
 
-/* One chip a process, so plain statics do. All but `status` are set between launches, and K2 publishes them. */
+/* A process has one chip, so these are static. All but `status` are set between launches, and K2 publishes them. */
 static struct tl_devmem crash_memory;
 static struct tl_code_object crash_object;
 static tl_au64 crash_status;
@@ -33,15 +33,15 @@ static tl_au32 crash_taken; /* K3: 1: a thread is reporting */
 
 /* Faults of the program. */
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-/* What ends a process by default without being a fault: a program that raises one ends the chip, and is named. The
- * real-time signals do so too. */
+/* Signals that end a process by default and are no faults: a program that raises one ends the chip, and is named in the
+ * report. The real-time signals too. */
 static const int endings[] = {SIGTERM, SIGHUP,  SIGQUIT, SIGINT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM,  SIGVTALRM,
                               SIGPROF, SIGXCPU, SIGXFSZ, SIGSYS, SIGTRAP, SIGIO,   SIGPWR,  SIGSTKFLT};
 /* Threads that run the program's code, for signals that the kernel delivers to another one. */
 #define THREADS_MAX 256u
 static tl_au32 thread_ids[THREADS_MAX]; /* 0: none; written once each, before any launch or by the thread itself */
 static tl_au32 timer_handed_on;         /* the signal of a timer that a thread in no kernel got; 0: none */
-static tl_au32 thread_count, asked;     /* `asked`: how many of them were asked whose signal it is */
+static tl_au32 thread_count, asked;     /* `asked`: to how many of them a signal was handed on */
 static bool sanitized;                  /* the address sanitizer is in this process */
 static pid_t process;                   /* 0: not a chip's process; a forked child is another */
 
@@ -62,7 +62,7 @@ const char *tl__signal_name(int signal_number)
     return signal_number >= SIGRTMIN && signal_number <= SIGRTMAX ? "a real-time signal" : "a signal";
 }
 
-/* ---- what a signal says ---- */
+/* ---- reading a signal ---- */
 
 struct registers {
     uint64_t code, stack; /* 0: unknown */
@@ -149,7 +149,7 @@ static void take_turn(void)
         (void)pause();
 }
 
-/* Where in the program's object; the host makes a source line of it. Last: it reads a stack that may be broken, and a
+/* Where in the program's object; the host finds the source line. Last: it reads a stack that may be damaged, and a
  * fault in here ends the process. */
 static void report_place(const struct tl_fault *fault, uint64_t stack, struct tl_run_status *status)
 {
@@ -185,7 +185,7 @@ static void on_crash(int signal_number, siginfo_t *info, void *context)
     report(&fault, read_registers(context).stack);
     (void)signal(signal_number, SIG_DFL);
     if (signal_number != SIGABRT && info->si_code <= 0)
-        (void)raise(signal_number); /* sent by somebody: nothing would repeat it */
+        (void)raise(signal_number); /* sent by a process: nothing would repeat it */
 }
 
 bool tl__chip_whose(char *to, size_t size)
@@ -213,7 +213,7 @@ static void on_ending(int signal_number, siginfo_t *info, void *context)
     bool ours = info->si_code > 0 || info->si_code == SI_TIMER || info->si_pid == getpid();
     uint32_t next;
 
-    /* A terminal's interrupt is for the host, which decides; a host that it ends takes us along. */
+    /* A terminal's interrupt is for the host, which decides; if the host ends, the chip ends with it. */
     if (signal_number == SIGINT && !ours)
         return;
     if (is_timer(signal_number, info->si_code))
@@ -277,7 +277,7 @@ static void on_quick_exit(void)
 void tl__crash_thread(void)
 {
     const stack_t alternate = {.ss_sp = tl__reserve(STACK_BYTES), .ss_size = STACK_BYTES};
-    uint32_t number = tl_add_rlx(&thread_count, 1u); /* relaxed: only to be unequal */
+    uint32_t number = tl_add_rlx(&thread_count, 1u); /* relaxed: it only has to be unique */
     sigset_t all;
     /* Threads of the library have them blocked; one that a kernel raises on itself would be lost. */
     (void)sigfillset(&all);
@@ -289,7 +289,7 @@ void tl__crash_thread(void)
         (void)sigaltstack(&alternate, NULL);
 }
 
-/* A child that the program forks does not outlive the chip, and a child's child not the child. */
+/* A child that the program forks does not outlive the chip, nor a grandchild the child. */
 static _Thread_local pid_t forking;
 
 static void note_parent(void)

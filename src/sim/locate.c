@@ -83,7 +83,7 @@ int tl__chip_find_beside(const char *const *candidates, bool (*accept)(const cha
 
 int tl__chip_locate(char *path, size_t size)
 {
-    /* The build tree (the tests stand one level deeper), then bin/ or lib/ (and lib/<triplet>/) of an installation. */
+    /* The build tree (the tests are one level deeper), then bin/ or lib/ (and lib/<triplet>/) of an installation. */
     static const char *const candidates[] = {"tasklens-chip", "../tasklens-chip", "../libexec/tasklens/tasklens-chip",
                                              "../../libexec/tasklens/tasklens-chip", NULL};
     const char *named = getenv("TASKLENS_CHIP");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mailbox between a chip and its host: a handful of whole messages a run, none of them on the path of a task or a
- * record. Data never travels here; it lies in device memory.
+ * The mailbox between a chip and its host: a few messages a run, none of them for a task or a record. Data is never
+ * sent here; it is in device memory.
  */
 #ifndef TL_SIM_MAIL_H
 #define TL_SIM_MAIL_H

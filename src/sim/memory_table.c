@@ -16,7 +16,7 @@ static void lock(struct tl_sim_memory *m)
 
     if (tl_cas_acq_rel(&m->lock, &expected, 1u)) /* M1: taken; pairs with the exchange in unlock */
         return;
-    while (tl_xchg_acq_rel(&m->lock, 2u) != 0) /* M1: as above, and tells the holder to wake */
+    while (tl_xchg_acq_rel(&m->lock, 2u) != 0) /* M1: as above; 2 makes the holder wake a waiter */
         (void)tl__park(&m->lock, 2u, TL_FOREVER);
 }
 
@@ -43,8 +43,8 @@ static bool table_is_sound(const struct tl_sim_memory *m)
 
 static void unlock(struct tl_sim_memory *m)
 {
-    assert(table_is_sound(m));          /* MI1 */
-    assert(tl_load_rlx(&m->lock) != 0); /* MI2: who unlocks has it; relaxed: as this thread left it, or waited for */
+    assert(table_is_sound(m));               /* MI1 */
+    assert(tl_load_rlx(&m->lock) != 0);      /* MI2: this thread has it; relaxed: as it left it, or 2 */
     if (tl_xchg_acq_rel(&m->lock, 0u) == 2u) /* M2: publishes the table; pairs with M1 */
         tl__wake(&m->lock, 1);
 }
@@ -127,7 +127,7 @@ static struct tl_memory_extent *take(struct tl_memory_extent *e, uint64_t need, 
 {
     struct tl_memory_extent *rest;
 
-    assert(!e->used && e->bytes >= need); /* MI1: what is free is given once */
+    assert(!e->used && e->bytes >= need); /* MI1: free bytes are given once */
     if (e->bytes == need)
         return e;
     rest = split(e, use == TL_MEMORY_RUN ? need : e->bytes - need);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A chip in a process of its own. A monitor thread spawns it, because the kernel ties a child's parent-death signal to
- * the thread that made it and this one lives as long as the chip; then it sleeps in poll() until the chip speaks or is
- * gone. Nothing looks again and again.
+ * the thread that made it and this one lives as long as the chip; then it sleeps in poll() until the chip sends a
+ * message or is gone.
  */
 #include <assert.h>
 #include <errno.h>
@@ -28,7 +28,7 @@
 
 extern char **environ;
 
-#define CLOSED_NS UINT64_C(2000000000) /* between the end of a chip's mailbox and its own */
+#define CLOSED_NS UINT64_C(2000000000) /* between the end of a chip's mailbox and of its process */
 #define END_NS UINT64_C(10000000000)   /* a sanitizer on a busy machine takes seconds to look for leaks */
 
 struct runner {
@@ -50,8 +50,8 @@ static int high_copy(int fd)
     return fcntl(fd, F_DUPFD_CLOEXEC, 16);
 }
 
-/* The child gets its descriptors by number and nothing else: stdin empty, and what a kernel prints goes to stderr, so
- * that stdout stays the command's. */
+/* The child gets its descriptors by number and nothing else: stdin is empty, and what a kernel prints goes to stderr,
+ * so that stdout belongs to the command alone. */
 static int child_files(posix_spawn_file_actions_t *files, const int copies[3])
 {
     int err = posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
@@ -139,15 +139,15 @@ static bool ends_soon(int process)
 }
 
 /*
- * Delivers what the chip says until it is gone. The mailbox's end alone does not tell of a death: a process that a
- * program forked in the chip has the chip's end too, and keeps the mailbox open for as long as it lives. So the process
- * itself is watched. What is not a whole message comes from a program; then the chip is killed, and `misuse` says why.
- * Where the system cannot do that (Linux before 5.3, no descriptor left) the mailbox has to do.
+ * Delivers the chip's messages until it is gone. That the mailbox is open does not mean that the chip lives: a process
+ * that a program forked in the chip has the chip's end too, and keeps the mailbox open as long as it lives. So the
+ * process itself is watched. What is not a whole message comes from a program; then the chip is killed, and `misuse`
+ * says why. Where the system cannot watch a process (Linux before 5.3, no descriptor left) only the mailbox is watched.
  */
 static void listen_to_chip(struct runner *r, char *misuse, size_t size)
 {
     bool closed = false;
-    const int process = (int)syscall(SYS_pidfd_open, r->pid, 0); /* close-on-exec by itself; poll() passes over -1 */
+    const int process = (int)syscall(SYS_pidfd_open, r->pid, 0); /* close-on-exec by itself; poll() ignores -1 */
     struct pollfd both[2] = {{.fd = r->fd, .events = POLLIN}, {.fd = process, .events = POLLIN}};
 
     for (;;) {
@@ -156,7 +156,7 @@ static void listen_to_chip(struct runner *r, char *misuse, size_t size)
 
         if (ready < 0 && errno == EINTR)
             continue;
-        /* After the poll: what a chip said before it died is here when its death is. */
+        /* After the poll: what a chip sent before it died has arrived when its death is seen. */
         n = recv(r->fd, r->incoming, sizeof(*r->incoming), ready < 0 ? 0 : MSG_DONTWAIT);
         if (n == (ssize_t)sizeof(*r->incoming)) {
             tl__chip_deliver(r->chip, r->incoming);
@@ -181,8 +181,8 @@ static void listen_to_chip(struct runner *r, char *misuse, size_t size)
         (void)close(process);
 }
 
-/* Reaps the chip, which is gone or has closed its end of the mailbox, and tells how it ended. */
-static void bury(struct runner *r, const char *misuse)
+/* Reaps the chip, which is gone or has closed its end of the mailbox, and reports how it ended. */
+static void reap(struct runner *r, const char *misuse)
 {
     char death[sizeof(r->chip->death)];
     int status = 0, signal_number = 0;
@@ -203,7 +203,7 @@ static void bury(struct runner *r, const char *misuse)
     }
     if (misuse[0] != '\0')
         (void)snprintf(death, sizeof(death), "%s", misuse);
-    tl_store_rel(&r->reaped, 1u); /* P3: the number may belong to somebody else from here on; pairs with P4 */
+    tl_store_rel(&r->reaped, 1u); /* P3: from here on the number may be another process's; pairs with P4 */
     tl__wake(&r->reaped, UINT32_MAX);
     tl__chip_died(r->chip, signal_number, death);
 }
@@ -222,7 +222,7 @@ static void monitor_main(void *arg)
     if (r->spawn_errno != 0)
         return;
     listen_to_chip(r, misuse, sizeof(misuse));
-    bury(r, misuse);
+    reap(r, misuse);
 }
 
 static int process_kill(struct tl_chip *c)
@@ -236,12 +236,12 @@ static int process_kill(struct tl_chip *c)
         (void)kill(r->pid, SIGKILL);
         (void)tl__park(&r->reaped, 0, TL_FOREVER);
     }
-    while (tl__chip_alive(c)) /* the monitor is between P3 and its last words */
+    while (tl__chip_alive(c)) /* the monitor is between P3 and tl__chip_died */
         tl__relax();
     return 0;
 }
 
-/* The chip has been asked to end. What a program does meanwhile, in a destructor say, is not waited for without end. */
+/* The chip has been asked to end. A program may delay that, for example in a destructor: the wait is bounded. */
 static void await_end(struct tl_chip *c)
 {
     struct runner *r = c->runner;

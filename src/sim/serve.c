@@ -26,7 +26,7 @@ struct serving {
 
 static int reply(struct serving *s, struct tl_mail *mail, enum tl_mail_kind kind, int code)
 {
-    assert(kind >= TL_MAIL_READY); /* MI4: the chip answers, and asks nothing */
+    assert(kind >= TL_MAIL_READY); /* MI4: the chip only answers */
     assert(code <= 0 && (kind != TL_MAIL_READY || mail->handle == TL_MAIL_VERSION));
     mail->kind = kind;
     mail->code = code;
@@ -100,7 +100,7 @@ static void serve_mail(struct serving *s, struct tl_mail *mail)
     }
 }
 
-/* The host waits for a word, whatever it is. */
+/* The host waits for READY, whatever its code. */
 static int refuse(const struct tl_server *server)
 {
     const struct tl_mail mail = {.kind = TL_MAIL_READY,
@@ -139,7 +139,7 @@ int tl__serve(const struct tl_server *server)
         serve_mail(s, mail);
     stuck = s->device != NULL && tl__device_stuck(s->device);
     tl__device_destroy(s->device);
-    if (!stuck) /* else a thread is in a kernel for ever, and reads them when it comes back after all */
+    if (!stuck) /* else a thread is stuck in a kernel, and reads them if it returns after all */
         tl__counters_destroy(s->counters);
     for (unsigned i = 0; i < MAX_PROGRAMS; i++)
         if (s->objects[i] != NULL)

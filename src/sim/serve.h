@@ -12,15 +12,14 @@ struct tl_server {
     struct tl_bell_page *bells;
     unsigned threads;           /* that step roles */
     struct tl_mailbox box;      /* the chip's end */
-    int own_process;            /* 1: crashes are caught and reported through the run's status */
+    int own_process;            /* 1: crashes are caught and reported by the run's status */
     void (*thread_begin)(void); /* else: called first in each thread of the chip; NULL: nothing */
 };
 
-/* Makes the device, says READY, and serves until CLOSE or until the host is gone. Returns 0, or the code that READY
- * carried. */
+/* Makes the device, sends READY, and serves until CLOSE or until the host is gone. Returns 0, or the code in READY. */
 int tl__serve(const struct tl_server *server);
 
-/* How the parent hands things over: descriptors by number, the rest by argument. */
+/* The descriptors that the parent passes to a chip's process; the rest are arguments. */
 enum { TL_CHIP_FD_MEMORY = 3, TL_CHIP_FD_BELLS = 4, TL_CHIP_FD_MAIL = 5 };
 
 #endif

@@ -10,14 +10,14 @@
 #include "../way_out.h"
 #include "sim/chip.h"
 
-/* A kernel or an orchestration that ends the process is told of. */
+/* A kernel or an orchestration that ends the process is reported. */
 void tl__way_out(const char *called, int code)
 {
     if (tl__chip_exit(called, code))
         tl__way_out_end(code);
 }
 
-/* The chip's handlers tell of a signal, but for one that no handler sees. */
+/* The chip's handlers report signals, except SIGKILL, which no handler sees. */
 void tl__way_out_signal(int signal_number)
 {
     if (signal_number == SIGKILL)
