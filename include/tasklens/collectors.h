@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The diagnostics of a run, a row each: all that names a diagnostic outside of its own files is made from this list.
+ * The diagnostics of a run, one row for each: everything outside of a diagnostic's own files is made from this list.
  *
  *   COLLECTOR(id, words, option, argument, bare, max, help, file, viewers, streams)
  *     id        TL_COLLECT_<id>, the index of its level in tl_run_config.levels
- *     words     what a message calls it
+ *     words     its name in messages
  *     option    of `tasklens run`; argument: its name in the help, NULL: the option takes none
  *     bare, max the level of the option without an argument; the highest one
  *     help      of the option
- *     file      what tells that a recording has it; below the run's directory
+ *     file      its artifact, by which a recording is known to have it; below the run's directory
  *     viewers   VIEWER(collector, command) for each command of `tasklens` that shows it, the main one first
  *     streams   STREAM(id, number, collector, name, role, from) for each kind of record: `role` writes it at level
- *               `from` and up. The number stands in journals: a new stream takes the next one.
+ *               `from` and up. The number is in journals: a new stream takes the next one.
  */
 #ifndef TASKLENS_COLLECTORS_H
 #define TASKLENS_COLLECTORS_H
@@ -51,7 +51,7 @@
         STREAM(TRAFFIC, 7, TRAFFIC, traffic, SCHEDULER, 1))
 /* clang-format on */
 
-#define TL_COLLECT_SLOTS 16 /* levels that a configuration has room for */
+#define TL_COLLECT_SLOTS 16 /* levels that a configuration can hold */
 
 #define TL__COLLECT_ID(id, words, option, argument, bare, max, help, file, viewers, streams) TL_COLLECT_##id,
 #define TL__COLLECT_NONE(...)

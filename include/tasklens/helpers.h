@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What most orchestrations write for themselves: views, fresh tensors, and a submit of inputs and outputs. Everything
- * is inline and made of the calls of task.h and tensor.h; none is needed.
+ * What most orchestrations need: views, new tensors, and a submit of inputs and outputs. Everything is inline and made
+ * of the calls of task.h and tensor.h; no program has to use it.
  *
- * A view that is not possible ends the run with a message (tl_orch_fail): later submits do nothing, so the result may
- * be used without a look.
+ * A view that is not possible ends the run with a message (tl_orch_fail): later submits do nothing, so the result need
+ * not be checked.
  */
 #ifndef TASKLENS_HELPERS_H
 #define TASKLENS_HELPERS_H
@@ -29,7 +29,7 @@ static inline struct tl_tensor tl_slice(struct tl_orch *o, const struct tl_tenso
         shape[dim] = count;
     }
     if ((dim >= t->rank && t->buffer != TL_NOT_GIVEN) || tl_view(t, offset, shape, &view) != 0)
-        tl_orch_fail(o, "tl_slice: the slice lies outside its tensor, or the tensor has no such dim");
+        tl_orch_fail(o, "tl_slice: the slice is outside its tensor, or the tensor has no such dim");
     return view;
 }
 
@@ -54,8 +54,8 @@ static inline struct tl_tensor tl_like(const struct tl_tensor *t)
     return tl_tensor_make(TL__CAST(enum tl_dtype, t->dtype), t->rank, t->shape);
 }
 
-/* One task that reads `inputs` and writes `outputs`, in this order of its kernel's slots. Outputs without memory are
- * allocated, and written to where the pointers lead. */
+/* One task that reads `inputs` and writes `outputs`; its kernel's slots are in this order. Outputs without memory are
+ * allocated, and written to what the pointers point to. */
 static inline tl_task_id tl_submit_io(struct tl_orch *o, enum tl_core core, int32_t func_id,
                                       const struct tl_tensor *const *inputs, uint32_t n_inputs,
                                       struct tl_tensor *const *outputs, uint32_t n_outputs)

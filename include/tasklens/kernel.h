@@ -19,7 +19,7 @@ enum tl_core { TL_AIC = 0, TL_AIV = 1 };
 
 /* Directions. In a kernel's signature: TL_IN, TL_OUT, TL_INOUT, TL_SCALAR (after every tensor). */
 enum tl_direction {
-    TL_NO_DEP = 0, /* the task neither waits for nor announces this tensor */
+    TL_NO_DEP = 0, /* the tensor makes no dependency */
     TL_IN = 1,
     TL_OUT = 2, /* allocated by the runtime at submit */
     TL_INOUT = 3,
@@ -37,9 +37,9 @@ struct tl_kernel_args {
     uint32_t block_idx, block_num; /* SPMD: 0 <= block_idx < block_num; 0 and 1 otherwise */
     uint32_t lane;                 /* AIV of its cluster: 0 or 1; 0 on an AIC */
     uint32_t core;                 /* core id on the chip */
-    uint32_t n_counts;             /* tl_count's own, as the next */
+    uint32_t n_counts;             /* for tl_count, as the next */
     uint64_t *counts;
-    const struct tl_program *program; /* whose kernel this is: for tl_kernel_param */
+    const struct tl_program *program; /* that the kernel is from: for tl_kernel_param */
     const int64_t *params;            /* of this run, in the order of the program's table; n_params of them */
     uint32_t n_params;
 };
@@ -70,7 +70,7 @@ template <typename... T> constexpr uint8_t tl__count_of(T...) { return static_ca
 /* clang-format on */
 
 /*
- * What a kernel says of its own work, for --enable-pmu: the counters that no machine measures are computed from it.
+ * What a kernel reports of its own work, for --enable-pmu: the counters that no machine measures are computed from it.
  * X(constant, its name in pmu_meta.json, what is counted)
  */
 #define TL_COUNT_LIST(X)                                                                                               \
@@ -96,8 +96,8 @@ enum tl_count_class {
 };
 
 /*
- * Adds `n` to what this call of the kernel has done of a class; from the thread that was given `k`, any number of
- * times. An addition while a run counts (--enable-pmu), one comparison else.
+ * Adds `n` to the count of a class in this call of the kernel; only on the thread of the call, any number of times.
+ * Costs an addition if the run counts (--enable-pmu), else one comparison.
  */
 static inline void tl_count(const struct tl_kernel_args *k, enum tl_count_class what, uint64_t n)
 {

@@ -15,7 +15,7 @@ extern "C" {
 
 #define TL_MAX_PROGRAM_ARGS 32
 
-/* What the orchestration is given: the program's tensors and parameters in the order of its tables. */
+/* What the orchestration gets: the program's tensors and parameters in the order of its tables. */
 struct tl_program_args {
     const struct tl_tensor *tensors; /* in the order prepare() declared them, on the device; TL_MAX_PROGRAM_ARGS of
                                       * them, those from n_tensors on with the buffer TL_NOT_GIVEN */
@@ -23,7 +23,7 @@ struct tl_program_args {
     uint32_t n_tensors, n_params;
 };
 
-/* An integer the user may set (--set name=value); sizes, mostly. */
+/* An integer that the user may set (--set name=value), mostly a size. */
 struct tl_param {
     const char *name TL__ZERO;
     int64_t value TL__ZERO;             /* default */
@@ -51,12 +51,12 @@ int64_t tl_data_param(const struct tl_data *d, const char *name);
  * `role`: TL_IN, TL_OUT (checked against the golden) or TL_INOUT. NULL after an error. Owned by the run. */
 void *tl_data_tensor(struct tl_data *d, const char *name, enum tl_direction role, enum tl_dtype dtype, unsigned rank,
                      const uint32_t *shape);
-/* golden() only: the inputs as they went in (after --arg), and where to write what an output should be. */
+/* golden() only: the inputs as the run got them (after --arg), and where to write what an output should be. */
 const void *tl_data_input(const struct tl_data *d, const char *name);
 void *tl_data_expected(struct tl_data *d, const char *name);
 /*
- * Generators that give the same numbers everywhere (splitmix64), one a tensor: what a tensor gets depends on its name
- * and on nothing else, so another tensor added to a program changes no data of these. The _of forms name the tensor;
+ * Generators that give the same numbers everywhere (splitmix64), one for each tensor: its numbers depend only on the
+ * tensor's name, so a tensor that is added to a program changes no data of the others. The _of forms name the tensor;
  * the others take the one that was declared last. A float is in [-1, 1).
  */
 float tl_data_random_of(struct tl_data *d, const char *name);
@@ -91,15 +91,15 @@ struct tl_program {
     float tolerance TL__ZERO;                       /* `relative` of every output of a float dtype; 0: the defaults */
     const struct tl_tolerance *tolerances TL__ZERO; /* of single outputs, before `tolerance` */
     uint32_t n_tolerances TL__ZERO;
-    /* Depends on its arguments alone: host_build_graph starts an equal run from what the last one built. */
+    /* Depends only on its arguments: host_build_graph starts an equal run from what the last one built. */
     void (*orchestrate)(struct tl_orch *o, const struct tl_program_args *in) TL__ZERO;
     int (*prepare)(struct tl_data *d) TL__ZERO; /* declares and fills the tensors; 0 or a negative code */
     /* Writes what the outputs should be; 0 or a negative code. NULL: not known. */
     int (*golden)(struct tl_data *d) TL__ZERO;
 };
 
-/* A kernel's look at a parameter of its run; nothing of it is recorded. `name` must be in the program's table: another
- * name ends the kernel by SIGILL, so that the run says which kernel asked. In a loop, ask once before it. */
+/* A parameter of the run, for a kernel; not recorded. `name` must be in the program's table: another name ends the
+ * kernel by SIGILL, and the run's message names the kernel. Call it before a loop, not in it. */
 static inline int64_t tl_kernel_param(const struct tl_kernel_args *k, const char *name)
 {
     for (uint32_t i = 0; i < k->n_params; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a recording of arguments: args_dump.json and args.bin, made by this runtime or by another of its kind.
- * A recording is read whole at open and does not change; after that its functions may be called from several
+ * Reading a recording of arguments: args_dump.json and args.bin, made by this runtime or by another one that writes
+ * them. A recording is read whole at open and does not change; after that its functions may be called from several
  * threads at once, except tl_recording_close. Errors: negative codes; details in struct tl_error.
  */
 #ifndef TASKLENS_RECORDING_H
@@ -21,7 +21,7 @@ enum tl_stage { TL_STAGE_BEFORE = 0, TL_STAGE_AFTER = 1 };
 enum tl_role { TL_ROLE_INPUT = 0, TL_ROLE_OUTPUT = 1, TL_ROLE_INOUT = 2 };
 enum tl_kind { TL_KIND_TENSOR = 0, TL_KIND_SCALAR = 1 };
 
-/* Why a record has no payload, or not all of it, although its level asked for one. */
+/* Why a record has no payload, or not all of it, although its level records one. */
 enum tl_dump_cause {
     TL_DUMP_CAUSE_NONE = 0,
     TL_DUMP_CAUSE_DISK = 1,        /* "disk": the writer met a full or failing disk */
@@ -38,7 +38,7 @@ enum tl_arg_flag {
     TL_ARG_TRUNCATED = 1u << 0,   /* larger than the arena: the payload is its first bytes */
     TL_ARG_AMBIGUOUS = 1u << 1,   /* the mark matched several slots; this is the first */
     TL_ARG_PARTIAL = 1u << 2,     /* captured while the task still ran, or not all pieces arrived */
-    TL_ARG_LOST = 1u << 3,        /* the payload was due and is gone; `cause` says why */
+    TL_ARG_LOST = 1u << 3,        /* the payload should be there and is lost; `cause` says why */
     TL_ARG_UNSUPPORTED = 1u << 4, /* no payload: rank above TL_MAX_DIMS or unknown dtype */
     TL_ARG_MISMATCH = 1u << 5,    /* the kernel's signature and the submit disagree about this slot */
     TL_ARG_CONTIGUOUS = 1u << 6,  /* the view was contiguous in its buffer (the payload always is) */
@@ -81,16 +81,16 @@ struct tl_dump_summary {
     uint32_t run_epoch;         /* which run; 0: the manifest does not say */
 };
 
-/* What a check or verification found. Good: all 0 but checked, unhashed, first_bad. */
+/* What a check or verification found. Without a fault all are 0 but checked, unhashed, first_bad. */
 struct tl_dump_verdict {
-    uint64_t checked;       /* payloads whose hash was computed and agreed or not */
+    uint64_t checked;       /* payloads whose hash was computed and compared */
     uint64_t unhashed;      /* payloads without a hash: nothing to compare */
     uint64_t bad_hash;      /* payloads that are not what the device hashed */
     uint64_t out_of_bounds; /* payloads that reach past the payload file */
     uint64_t bad_size;      /* bin_size is not what dtype and shape say */
-    uint64_t out_of_order;  /* records that stand before their predecessor in (task, stage, arg, role) */
+    uint64_t out_of_order;  /* records that come before their predecessor in (task, stage, arg, role) */
     uint64_t bad_counts;    /* summary counts that disagree with the records */
-    uint64_t first_bad;     /* index of the first record at fault; UINT64_MAX if none is */
+    uint64_t first_bad;     /* index of the first wrong record; UINT64_MAX if there is none */
     char first_fault[256];  /* the first fault in words; "" if none */
 };
 
@@ -102,7 +102,7 @@ struct tl_recording; /* made by tl_recording_open, ended by tl_recording_close *
  * payload file is no error here: payload access and verification report it.
  */
 int tl_recording_open(const char *path, struct tl_recording **ret_recording, struct tl_error *reterr);
-/* NULL is fine. What the recording handed out ends with it. */
+/* NULL is fine. What the recording returned ends with it. */
 void tl_recording_close(struct tl_recording *recording);
 
 /* The recording's, until it is closed. */
@@ -122,7 +122,7 @@ int tl_recording_read(const struct tl_recording *recording, uint64_t index, uint
                       struct tl_error *reterr);
 /*
  * Whether the manifest agrees with itself and with the payload file: counts, order, bounds, sizes. Touches no payload.
- * 0, or TL_ECORRUPT with *ret_verdict telling what.
+ * 0, or TL_ECORRUPT and *ret_verdict says what is wrong.
  */
 int tl_recording_check(const struct tl_recording *recording, struct tl_dump_verdict *ret_verdict);
 /* The same, and the hash of every payload that has one: reads them all. */

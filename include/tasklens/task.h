@@ -59,7 +59,8 @@ struct tl_task_args {
 #endif
 /* clang-format on */
 
-/* What a task writes may share no element with another of its arguments, unless that one is a no_dep: refused at submit. */
+/* An argument that the task writes may share no element with another one, unless that is a no_dep: refused at submit.
+ * */
 void tl_add_input(struct tl_task_args *args, const struct tl_tensor *t);
 void tl_add_inout(struct tl_task_args *args, const struct tl_tensor *t);
 /* `t->buffer == 0`: the runtime allocates at submit and writes the result to *t, which must live until then.
@@ -67,7 +68,7 @@ void tl_add_inout(struct tl_task_args *args, const struct tl_tensor *t);
 void tl_add_output(struct tl_task_args *args, struct tl_tensor *t);
 /* Passed to the kernel; takes part in no dependency. */
 void tl_add_no_dep(struct tl_task_args *args, const struct tl_tensor *t);
-/* Waits for these tasks too, any number. The array is borrowed until submit returns. */
+/* The task also waits for these tasks, any number. The array is borrowed until submit returns. */
 void tl_set_dependencies(struct tl_task_args *args, const tl_task_id *ids, uint32_t count);
 /* The task runs as `block_num` blocks, each with its own block_idx, on as many cores (or clusters) as are free. */
 void tl_set_block_num(struct tl_task_args *args, uint32_t block_num);
@@ -125,8 +126,8 @@ template <typename T> inline void tl_add_scalar(tl_task_args *args, T &lvalue)
 {
     tl__add_scalar(args, &lvalue, sizeof lvalue, tl__scalar<T>::dtype);
 }
-/* By address, so that a tensor is one however it is qualified or derived, and a temporary does not compile. A pointer to
- * a tensor and an array of them are refused here: the mark is for the tensor itself. */
+/* By address, so that a tensor is one however it is qualified or derived, and a temporary does not compile. A pointer
+ * to a tensor and an array of them are refused here: the mark is for the tensor itself. */
 inline void tl__dump_any(tl_task_args *args, const tl_tensor *t) { tl__dump_tensor(args, t); }
 inline void tl__dump_any(tl_task_args *args, const void *lvalue) { tl__dump_scalar(args, lvalue); }
 void tl__dump_any(tl_task_args *args, const tl_tensor *const *marks_take_the_tensor_not_a_pointer) = delete;
@@ -168,7 +169,7 @@ void tl__dump_any(tl_task_args *args, const tl_tensor (*marks_take_one_tensor_no
 #define tl_dump_tag(o, t) tl__dump_tag((o), (t), #t, __FILE__, __LINE__)
 void tl__dump_tag(struct tl_orch *o, struct tl_tensor *t, const char *name, const char *file, int line);
 
-/* Submission. Each returns the new task's id, or TL_NO_TASK after an error. May wait for room in a ring. */
+/* Submission. Each returns the new task's id, or TL_NO_TASK after an error. May wait for space in a ring. */
 tl_task_id tl_submit_aiv(struct tl_orch *o, int32_t func_id, const struct tl_task_args *args);
 tl_task_id tl_submit_aic(struct tl_orch *o, int32_t func_id, const struct tl_task_args *args);
 /* Up to three kernels that share the arguments and run together on one cluster; -1 leaves a core out. */

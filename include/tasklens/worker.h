@@ -31,7 +31,7 @@ struct tl_worker_opts {
     uint64_t memory_bytes; /* of the device; 0: 16 GiB, sparse */
     unsigned sim_threads;  /* 0: the CPUs */
     unsigned dfx_threads;  /* service threads of the collectors, beside the writer; 0: 1 */
-    unsigned depth;        /* runs submitted and not ended that the worker takes before submit waits; 0: 2 */
+    unsigned depth;        /* max runs that are submitted and not ended; beyond it submit waits; 0: 2 */
 };
 #ifdef __cplusplus
 static inline struct tl_worker_opts tl__worker_opts_init()
@@ -52,7 +52,7 @@ static inline struct tl_worker_opts tl__worker_opts_init()
 /* Bytes of an output prefix, without the NUL. */
 #define TL_OUTPUT_PREFIX_MAX 700
 
-/* Which form of the artifacts a run writes: both are read everywhere here, and say the same. */
+/* Which form of the artifacts a run writes: all viewers read both, and both have the same content. */
 enum tl_format {
     TL_FORMAT_DEFAULT = 0, /* the older one */
     TL_FORMAT_2026_09 = 1, /* what current writers elsewhere use: docs/formats/ */
@@ -106,7 +106,7 @@ struct tl_host_tensor {
     uint8_t dtype, rank, role; /* role: TL_IN, TL_OUT, TL_INOUT */
 };
 
-/* What a run is given. Everything is the caller's and copied, except what tl_host_tensor.data points to. */
+/* The input of a run. Everything is the caller's and copied, except what tl_host_tensor.data points to. */
 struct tl_submit_opts {
     uint32_t struct_size;
     uint32_t n_tensors;                   /* as many as the program takes */
@@ -143,7 +143,7 @@ enum tl_loss {
 struct tl_run_result {
     uint64_t tasks;     /* retired; of those that have a kernel */
     uint64_t wall_ns;   /* launch to completion on the device */
-    uint64_t parked_ns; /* of which lanes waited for the host */
+    uint64_t parked_ns; /* part of it in which lanes waited for the host */
     uint64_t records_attempted, records_collected, records_dropped[TL_LOSS_COUNT];
     uint64_t payload_bytes, payloads_truncated, payloads_lost;
     char artifacts[1024];      /* directory that was written; empty if none */
@@ -175,7 +175,7 @@ int tl_worker_submit(struct tl_worker *w, struct tl_loaded *program, const struc
 int tl_worker_wait(struct tl_worker *w, struct tl_run *run, struct tl_run_result *result, struct tl_error *reterr);
 /*
  * Windows: between end and the next begin runs are submitted with every diagnostic off, whatever their configuration
- * says. A worker starts inside one. Runs submitted before are not touched.
+ * says. A worker starts inside a window. Runs submitted before are not affected.
  */
 void tl_worker_capture_begin(struct tl_worker *w);
 void tl_worker_capture_end(struct tl_worker *w);
@@ -184,9 +184,9 @@ void tl_worker_capture_end(struct tl_worker *w);
 int tl_worker_run(struct tl_worker *w, struct tl_loaded *program, const struct tl_submit_opts *opts,
                   struct tl_run_result *result, struct tl_error *reterr);
 /*
- * Stops the chip, whatever it does, and frees everything, runs that were not waited for included. Of those, a run that
- * had ended on the device is exported as ever, though its outputs are not copied back; one that had not is abandoned,
- * and nothing of its recording stays. (In thread mode the run on the device cannot be stopped: close waits for its end,
+ * Stops the chip, whatever it does, and frees everything, also runs that were not waited for. Of those, a run that had
+ * ended on the device is exported as usual, but its outputs are not copied back; one that had not is abandoned, and
+ * nothing of its recording stays. (In thread mode the run on the device cannot be stopped: close waits for its end,
  * and exports it.) NULL is fine. After a hang in thread mode a thread is stuck in a kernel: it and what it uses stay,
  * and the program should end by _exit.
  */

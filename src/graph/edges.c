@@ -4,7 +4,7 @@
  *   explicit   each id given to tl_set_dependencies: wait
  *   creator    each tensor whose memory a task allocated: wait for that task, and retain it
  *   tensormap  reads wait for the last writers of what they read; writes wait for them too and for the readers since
- * In a manual scope only explicit ones wait; creators are retained still, or their memory would go.
+ * In a manual scope only explicit ones wait; creators are still retained, or their memory would be released.
  * Searches only: the graph changes when the plan is committed.
  */
 #include "graph/graph_impl.h"
@@ -89,13 +89,13 @@ static int on_hit(void *ctx, const struct tl_map_hit *hit)
     const struct tl_map_entry *e = &g->map.entries[hit->entry];
     int code;
 
-    assert(e->buffer != TL_MAP_NONE);     /* GI8: a search finds what stands in its buffer's list */
+    assert(e->buffer != TL_MAP_NONE);     /* GI8: a search finds what is in its buffer's list */
     assert(tl__task_is_live(g, e->task)); /* GI8: a task's entries go when it retires */
     code = add_edge(g, e->task, f->arg, TL_EDGE_TENSORMAP, TL_EDGE_WAIT | (hit->covered ? TL_EDGE_COVERED : 0),
                     &e->region);
     if (code == 0)
         code = add_pred(g, e->task, TL_EDGE_WAIT);
-    /* What a waiting write covers, nobody needs to wait for again: whoever comes waits for the write. */
+    /* No later task needs to wait for what a waiting write covers: it waits for the write. */
     if (code == 0 && f->writes && hit->covered)
         code = tl_vec_push(&g->replaced, hit->entry);
     return code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line about a ring that has no room: how full it is, what holds it, and what to set. */
+/* One line about a full ring: how full it is, what holds it, and what to set. */
 #include "graph/graph_impl.h"
 
 #include <stdio.h>
@@ -12,14 +12,14 @@ static const struct tl_resource_words {
     [TL_RESOURCE_DEP_POOL] = {"dep pool", "entries", "entry", "--dep-pool"},
 };
 
-/* The smallest size that holds what is used and what is missing, which says nothing of the tasks to come: of a window,
- * and of a heap with its gaps, a power of two. */
+/* The smallest size that holds what is used and what is missing, without the tasks to come: for a window, and for a
+ * heap with its gaps, a power of two. */
 static uint64_t size_to_set(const struct tl_graph *g, const struct tl_lack *lack)
 {
     uint64_t wanted = lack->used + lack->need, size = lack->resource == TL_RESOURCE_HEAP ? TL_GRAPH_ALIGN : 2;
 
     assert(lack->used <= lack->size);             /* GI1 */
-    assert(lack->need > lack->size - lack->used); /* GI4: a lack is one */
+    assert(lack->need > lack->size - lack->used); /* GI4: something is missing */
     if (lack->least > lack->size && g->opts.recycle)
         return lack->least; /* it waits until the ring is empty */
     if (lack->resource == TL_RESOURCE_DEP_POOL)
@@ -49,7 +49,7 @@ static void explain_holder(const struct tl_graph *g, uint32_t ring, char *buf, s
     assert(scope->ring == ring); /* GI5: a scope's tasks are in its ring */
     if (slot->frame == 0)
         (void)snprintf(buf, n,
-                       "the oldest task in it, r%ut%llu, stands outside any scope and is held to the end of "
+                       "the oldest task in it, r%ut%llu, is outside any scope and is held to the end of "
                        "the run",
                        ring, (unsigned long long)r->task_tail);
     else

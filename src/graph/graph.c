@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making and ending a graph; what the device gives back. */
+/* Making and ending a graph; what retired tasks release. */
 #include "graph/graph_impl.h"
 
 #include "base/env.h"
@@ -72,7 +72,7 @@ int tl__graph_create(const struct tl_graph_opts *opts, struct tl_graph **ret_gra
     return 0;
 }
 
-/* The slots keep what they hold: a plan's serial, which goes on, is the one thing that is read before it is written. */
+/* The slots keep their contents: only a plan's serial is read before it is written, and serials continue. */
 bool tl__graph_reset(struct tl_graph *g, const struct tl_graph_opts *opts)
 {
     struct tl_error err;
@@ -125,10 +125,10 @@ void tl__graph_retired(struct tl_graph *g, uint32_t ring, uint32_t new_tail)
         assert(slot->heap_end <= r->heap_head && slot->dep_end <= r->dep_head); /* GI6 */
         assert(!tl__scope_is_open(g, slot) || slot->frame == 0);                /* GI6: its scope has released it */
         tl__map_drop_chain(&g->map, &slot->entries);
-        /* An empty heap may have gone on at its start meanwhile, past the end that this task remembers. */
+        /* An empty heap may have continued at its start meanwhile, past the end that this task has. */
         if (slot->heap_end > r->heap_tail)
             r->heap_tail = slot->heap_end;
-        if (slot->dep_end > r->dep_tail) /* they may have been given back before */
+        if (slot->dep_end > r->dep_tail) /* they may have been released before */
             r->dep_tail = slot->dep_end;
     }
     tl__ring_assert(r);

@@ -4,15 +4,15 @@
  * dependencies of a task, derived from its arguments. docs/graph.md says which rules and why.
  *
  * Everything here is plain arithmetic on the caller's thread: one graph belongs to one thread (the orchestrator's),
- * nothing waits, nothing is shared. The device does the rest: it counts down predecessors, frees slots, and tells the
- * graph what has retired. The life of a task:
+ * nothing waits, nothing is shared. The device does the rest: it counts down predecessors, frees slots, and reports to
+ * the graph what has retired. The life of a task:
  *
  *     tl__graph_plan           validates, takes slot, heap and dep-pool entries, finds the predecessors;
- *                              TL_EAGAIN: no room now, nothing has changed: let schedulers run, report
+ *                              TL_EAGAIN: a ring is full, nothing has changed: let schedulers run, report
  *                              tl__graph_retired, plan again
  *     tl__plan_write_payload   what the device keeps in the slot (graph/payload.h)
- *     tl__graph_scope_end      says which tasks lost their scope's hold
- *     tl__graph_retired        gives slots, heap, dep-pool and tensormap entries back
+ *     tl__graph_scope_end      returns which tasks their scope releases
+ *     tl__graph_retired        releases slots, heap, dep-pool and tensormap entries
  *
  * A task is retired when it is complete, its scope has released it, and each successor that retains it is complete;
  * rings retire in order.
@@ -44,9 +44,9 @@ struct tl_graph_opts {
     uint32_t dep_pool[TL_GRAPH_RINGS];    /* entries, at least 1 */
     uint64_t heap[TL_GRAPH_RINGS];        /* device address, multiple of TL_GRAPH_ALIGN, not 0 if it has bytes */
     uint64_t heap_bytes[TL_GRAPH_RINGS];  /* multiple of TL_GRAPH_ALIGN; 0: nothing can be allocated */
-    bool recycle;                         /* false: an image. What is full stays full, and that is an error */
+    bool recycle;                         /* false: an image. A full ring stays full, which is an error */
     uint8_t dump_level;                   /* 0..3: whether marks and tags count */
-    uint32_t guard; /* 0: off; else the least alignment, and buffers lie as base/guard_layout.h says:
+    uint32_t guard; /* 0: off; else the min alignment, and buffers are placed as base/guard_layout.h says:
                                            * heaps then begin at a page and have whole ones */
 };
 
@@ -62,7 +62,7 @@ enum tl_edge_source { TL_EDGE_EXPLICIT, TL_EDGE_CREATOR, TL_EDGE_TENSORMAP };
 #define TL_EDGE_COVERED 4u /* tensormap: the task's region holds the whole of the producer's. Else overlap "other" */
 #define TL_EDGE_GONE 8u    /* the predecessor has retired: nothing to wait for, not among the plan's preds */
 
-/* The part of a tensor that says which elements. What lies beyond rank is 0, so that equal regions have equal bytes. */
+/* The fields of a tensor that say which elements. Those beyond rank are 0, so that equal regions have equal bytes. */
 struct tl_region {
     uint64_t start_offset;
     uint64_t strides[TL_MAX_DIMS];
@@ -72,7 +72,7 @@ struct tl_region {
 };
 _Static_assert(sizeof(struct tl_region) == 72, "no padding: bytes are compared and hashed");
 
-/* One reason for a dependency, as deps.json lists it. One predecessor may stand in several. */
+/* One reason for a dependency, as deps.json lists it. Several may name one predecessor. */
 struct tl_edge {
     uint64_t pred;
     const struct tl_region *producer; /* tensormap: what the predecessor wrote (or read, before this task writes) */
@@ -90,9 +90,8 @@ struct tl_pred {
 
 enum tl_resource { TL_RESOURCE_WINDOW, TL_RESOURCE_HEAP, TL_RESOURCE_DEP_POOL };
 
-/* What a plan could not have: `need` more slots, bytes or entries than the `size - used` that are free. `least`: what
- * the task takes of an empty ring, once all before it is complete; above `size`, it is the task alone that does not
- * fit. */
+/* What a plan could not get: it needs `need` slots, bytes or entries, and `size - used` are free. `least`: what the
+ * task takes of an empty ring, once all before it is complete; if that is above `size`, the task alone does not fit. */
 struct tl_lack {
     uint32_t resource; /* enum tl_resource */
     uint32_t ring;
@@ -149,10 +148,10 @@ struct tl_tag {
 
 /* 0; TL_EINVAL with the option at fault in *reterr; TL_ENOMEM. `opts` is copied. */
 int tl__graph_create(const struct tl_graph_opts *opts, struct tl_graph **ret_graph, struct tl_error *reterr);
-/* Makes an empty graph of one that is no longer needed, in the memory that it has touched. False: `opts` asks for other
- * windows or cannot be used; destroy it and create another. What it handed out ends either way. */
+/* Empties a graph for another use of the memory that it has touched. False: `opts` has other windows or cannot be used;
+ * destroy it and create another. What it returned ends either way. */
 bool tl__graph_reset(struct tl_graph *g, const struct tl_graph_opts *opts);
-/* NULL is fine. What the graph handed out ends with it. */
+/* NULL is fine. What the graph returned ends with it. */
 void tl__graph_destroy(struct tl_graph *g);
 
 /*
@@ -178,8 +177,8 @@ const char *tl__graph_task_name(const struct tl_graph *g, char *buf);
 /*
  * Plans one task. 0: *plan is set, the allocated tensors are written to their lvalues, later plans depend on this one.
  * TL_EAGAIN: a ring is full, plan->lack says what is missing, nothing has changed. TL_ENOSPC: it can never fit, or
- * an image is full. TL_EGRAPH: the arguments are wrong. TL_ENOMEM. Errors but TL_EAGAIN have a line for people in
- * *reterr, which names task, argument and what to do. `args` is borrowed until the payload is written.
+ * an image is full. TL_EGRAPH: the arguments are wrong. TL_ENOMEM. All errors but TL_EAGAIN have a line in *reterr,
+ * which names task, argument and what to do. `args` is borrowed until the payload is written.
  */
 int tl__graph_plan(struct tl_graph *g, const struct tl_task_args *args, const struct tl_subtasks *subtasks,
                    struct tl_plan *plan, struct tl_error *reterr);
@@ -192,13 +191,13 @@ void tl__plan_write_payload(const struct tl_plan *plan, struct tl_task_payload *
 
 /* All tasks of `ring` below `new_tail` are retired. Monotonic; an image ignores it. */
 void tl__graph_retired(struct tl_graph *g, uint32_t ring, uint32_t new_tail);
-/* All tasks so far are complete, also those that their scopes hold. Their dep-pool entries have done their work and are
- * free; a later task takes none for waiting for one of them, and still one for each that it retains. False: that gives
- * nothing back. */
+/* All tasks so far are complete, also those that their scopes hold. Their dep-pool entries are no longer needed and are
+ * released; a later task takes none to wait for one of them, and still one for each that it retains. False: nothing was
+ * released. */
 bool tl__graph_all_complete(struct tl_graph *g);
 
 struct tl_ring_usage tl__graph_usage(const struct tl_graph *g, uint32_t ring);
-/* Writes that later tasks may depend on (what scope_stats calls tensormap); readers are counted apart. */
+/* Writes that later tasks may depend on (what scope_stats calls tensormap); readers are counted separately. */
 uint32_t tl__graph_writers(const struct tl_graph *g);
 uint32_t tl__graph_readers(const struct tl_graph *g);
 

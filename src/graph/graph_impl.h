@@ -21,7 +21,7 @@ struct tl_graph_slot {
     uint32_t reserved;
 };
 
-/* Positions count up for ever; a physical place is position mod size. */
+/* Positions only grow; a physical place is position mod size. */
 struct tl_graph_ring {
     struct tl_graph_slot *slots;
     uint64_t task_tail, task_head;
@@ -30,11 +30,11 @@ struct tl_graph_ring {
     uint64_t complete; /* tasks below it are */
     uint64_t heap, heap_bytes;
     uint64_t heap_phys;    /* heap_head mod heap_bytes */
-    uint64_t heap_skipped; /* bytes that both positions skipped, being equal */
+    uint64_t heap_skipped; /* bytes that both positions skipped while they were equal */
     uint32_t window, dep_pool;
 };
 
-/* An open scope; frame 0 stands for "outside any scope". The current segment is [first, head of the ring). */
+/* An open scope; frame 0 is "outside any scope". The current segment is [first, head of the ring). */
 struct tl_frame {
     struct tl_scope_info info;
     uint32_t serial;
@@ -57,7 +57,7 @@ struct tl_tags {
     uint32_t buckets[TL_TAG_BUCKETS];
 };
 
-/* What planning learns about each tensor argument before anything is changed. */
+/* What planning finds out about each tensor argument before anything is changed. */
 struct tl_arg_facts {
     struct tl_map_view view; /* of an allocated output only its extent */
     uint64_t out_at;         /* allocated outputs: position in the ring's heap */
@@ -110,7 +110,7 @@ static inline bool tl__task_is_live(const struct tl_graph *g, tl_task_id id)
     return ring < g->opts.rings && local >= g->rings[ring].task_tail && local < g->rings[ring].task_head;
 }
 
-/* frame 0 is there from the start; TL_ENOMEM. */
+/* Makes frame 0; TL_ENOMEM. */
 int tl__scopes_init(struct tl_graph *g);
 /* True if the scope of task `local` of `ring`, not retired, is still open. */
 bool tl__scope_is_open(const struct tl_graph *g, const struct tl_graph_slot *slot);

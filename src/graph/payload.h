@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One task as the device keeps it in its slot: fixed layout, no pointers, as long as its arguments need. The memory is
- * the device's; it is written once (tl__plan_write_payload) before the task is published and only read after.
- * The tensors follow the head, then the scalars' bits, so that both can be handed to a kernel as they are.
+ * the device's; it is written once (tl__plan_write_payload) before the task is published and only read afterwards.
+ * The tensors follow the head, then the scalars' bits, so that a kernel can use both as they are.
  */
 #ifndef TL_GRAPH_PAYLOAD_H
 #define TL_GRAPH_PAYLOAD_H

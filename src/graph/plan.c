@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Planning in two halves. The first only looks: arguments, room in the ring, dependencies; it may fail or find no room
- * and leaves nothing behind (except scratch that the next plan overwrites). The second commits and cannot fail.
+ * Planning in two halves. The first only reads: arguments, space in the ring, dependencies; it may fail, or find the
+ * ring full, and changes nothing (except scratch memory that the next plan overwrites). The second commits and cannot
+ * fail.
  */
 #include "graph/graph_impl.h"
 
 #include "base/guard_layout.h"
 
-/* `least` is what the task takes of an empty ring; `need`, at the place where the ring stands, may be more. */
+/* `least` is what the task takes of an empty ring; `need`, at the ring's present position, may be more. */
 static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resource resource, uint64_t least,
                    uint64_t need, struct tl_error *reterr)
 {
@@ -39,7 +40,7 @@ static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resou
     return tl__fail(reterr, TL_ENOSPC, "%s", line);
 }
 
-/* Where the outputs of one task go. Positions grow; a buffer that would cross the heap's end goes on at its start. */
+/* Places the outputs of one task. Positions grow; a buffer that would cross the heap's end is placed at its start. */
 struct carve {
     uint64_t tail, head, phys; /* of the ring, as they would be */
     uint64_t size;
@@ -55,7 +56,7 @@ static void carve_init(const struct tl_graph *g, const struct tl_graph_ring *r, 
                         .phys = r->heap_phys,
                         .size = r->heap_bytes,
                         .guard = g->opts.guard};
-    /* An empty heap begins again at its start, so that whatever fits at all fits now. */
+    /* An empty heap begins again at its start, so that what fits into a heap at all fits now. */
     if (c->tail == c->head && c->phys != 0) {
         c->skipped = c->size - c->phys;
         c->head += c->skipped;
@@ -96,12 +97,12 @@ static int carve_check(const struct tl_graph *g, const struct carve *c, struct t
         return lacking(g, plan, TL_RESOURCE_HEAP, c->sum, c->sum, reterr);
     if (c->head - c->tail <= c->size)
         return 0;
-    /* What is left at the heap's end is lost to a buffer that begins at its start; an image has no next turn. */
+    /* A buffer placed at the heap's start leaves the rest of its end unused; an image uses its heap only once. */
     return lacking(g, plan, TL_RESOURCE_HEAP, c->sum,
                    g->opts.recycle ? c->head - g->rings[plan->ring].heap_head : c->sum, reterr);
 }
 
-/* What a task waits for can be complete before it is planned; what it retains has its entry in any case. */
+/* What a task waits for can be complete before it is planned; what it retains needs an entry in any case. */
 static uint64_t least_deps(const struct tl_graph *g)
 {
     uint64_t n = 0;
@@ -124,8 +125,7 @@ static int begin_plan(const struct tl_graph *g, struct tl_plan *plan, struct tl_
     plan->n_preds = plan->n_edges = 0;
     plan->tagged_mask = 0;
     if (r->task_head >= UINT32_MAX)
-        return tl__fail(reterr, TL_ENOSPC, "ring %u has had its last task id: %u tasks in one run", scope->ring,
-                        UINT32_MAX);
+        return tl__fail(reterr, TL_ENOSPC, "ring %u has no task id left: %u tasks in one run", scope->ring, UINT32_MAX);
     if (r->task_head - r->task_tail >= r->window)
         return lacking(g, plan, TL_RESOURCE_WINDOW, 1, 1, reterr);
     return 0;
@@ -233,7 +233,7 @@ int tl__graph_plan(struct tl_graph *g, const struct tl_task_args *args, const st
     plan->payload_bytes = tl__payload_bytes(args->n_tensors, args->n_scalars);
     commit_slot(g, plan, &carve);
     commit_tensors(g, args, plan);
-    assert(plan->n_preds <= plan->n_edges); /* GI3: each predecessor stands in an edge */
+    assert(plan->n_preds <= plan->n_edges); /* GI3: an edge names each predecessor */
     return 0;
 }
 
@@ -272,7 +272,7 @@ int tl__graph_plan_alloc(struct tl_graph *g, struct tl_tensor *const *tensors, u
     plan->preds = NULL;
     plan->edges = NULL;
     plan->payload_bytes = tl__payload_bytes(0, 0);
-    assert(again.head == carve.head && again.phys == carve.phys); /* GI7: both turns give the same places */
+    assert(again.head == carve.head && again.phys == carve.phys); /* GI7: both passes give the same places */
     commit_slot(g, plan, &carve);
     return 0;
 }

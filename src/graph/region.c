@@ -3,7 +3,7 @@
  * A view is a sum of arithmetic progressions: start + sum over dims of k * stride, 0 <= k < count. As a "box" it is the
  * same in bytes, the bytes of one element being one more dim of stride 1, dims sorted by falling stride and joined
  * where one continues the other. Two boxes meet if start_b - start_a = sum k_i * s_i has a solution with each k_i in
- * its range: a small search, of a step or two a dim for views of one array, because what is left after dim i must lie
+ * its range: a small search, of one or two steps a dim for views of one array, because what is left after dim i must be
  * within the reach of the dims after it. Unlike a comparison dim by dim it needs no common shape or stride.
  */
 #include "graph/region.h"
@@ -123,7 +123,7 @@ static void box_join(struct box *b)
     assert(b->n >= 1 && b->n <= n);
 }
 
-/* False where bytes cannot say it: 4-bit elements an odd number of elements apart. */
+/* False where bytes cannot describe it: 4-bit elements an odd number of elements apart. */
 static bool box_of(const struct tl_region *r, const struct tl_extent *e, struct box *b)
 {
     uint64_t bits, unit, nibbles = 0; /* from the first to the last of one run */
@@ -178,7 +178,7 @@ static uint32_t merge_terms(const struct box *a, const struct box *b, struct ter
     for (uint32_t k = n; k-- > 0;) {
         terms[k].reach_lo = terms[k].lo * terms[k].stride + (k + 1 < n ? terms[k + 1].reach_lo : 0);
         terms[k].reach_hi = terms[k].hi * terms[k].stride + (k + 1 < n ? terms[k + 1].reach_hi : 0);
-        assert(terms[k].reach_lo <= 0 && terms[k].reach_hi >= 0);    /* GI10: both may stay where they begin */
+        assert(terms[k].reach_lo <= 0 && terms[k].reach_hi >= 0);    /* GI10: both ranges include 0 */
         assert(k + 1 == n || terms[k].stride > terms[k + 1].stride); /* GI10 */
     }
     return n;
@@ -260,7 +260,7 @@ bool tl__region_covers(const struct tl_region *outer, const struct tl_extent *eo
         return true;
     if (!box_of(outer, eo, &o) || !box_of(inner, ei, &i))
         return false;
-    /* The coordinates in `outer` of the inner box's far corner. All of its points lie between 0 and that. */
+    /* The coordinates in `outer` of the inner box's far corner. All of its points are between 0 and that. */
     assert(i.start >= o.start); /* GI9: as their extents */
     decompose(&o, i.start - o.start, 1, at);
     for (uint32_t d = 0; d < i.n; d++)

@@ -7,7 +7,7 @@
 
 #include "graph/graph.h"
 
-/* Bytes from the buffer's start. Everything a view touches lies in [lo, hi). */
+/* Bytes from the buffer's start. Everything a view touches is in [lo, hi). */
 struct tl_extent {
     uint64_t lo, hi;
     bool empty; /* no element: lo == hi */
@@ -16,7 +16,7 @@ struct tl_extent {
 
 enum tl_overlap {
     TL_OVERLAP_NONE,
-    TL_OVERLAP_MAYBE, /* not settled within the effort that a submit may cost: treated as an overlap */
+    TL_OVERLAP_MAYBE, /* not decided within the steps that a submit may cost: treated as an overlap */
     TL_OVERLAP_SURE,
 };
 
@@ -24,7 +24,7 @@ enum tl_overlap {
 bool tl__region_measure(const struct tl_tensor *t, struct tl_extent *ret_extent);
 /* Copies what says which elements. */
 void tl__region_of(const struct tl_tensor *t, struct tl_region *ret_region);
-/* Equal for equal regions, and hardly ever for others. */
+/* Equal for equal regions, very rarely for others. */
 uint32_t tl__region_hash(const struct tl_region *r);
 bool tl__region_equal(const struct tl_region *a, const struct tl_region *b);
 
@@ -36,8 +36,8 @@ bool tl__region_covers(const struct tl_region *outer, const struct tl_extent *eo
                        const struct tl_extent *ei);
 
 /*
- * A buffer cut into rows of `pitch` bytes: the rows and the columns that a view lies in, both half-open. It may touch
- * few bytes of that rectangle, but none outside. Pitch 0: one endless row.
+ * A buffer cut into rows of `pitch` bytes: the rows and the columns that a view is in, both half-open. It may touch few
+ * bytes of that rectangle, but none outside. Pitch 0: one unlimited row.
  */
 struct tl_rect {
     uint64_t row, row_end, col, col_end;

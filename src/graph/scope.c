@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Scopes. A scope's tasks are contiguous in its ring, except where an inner scope shares the ring (beyond the last
- * ring, or the outermost scope and what stands outside it): then the outer one's tasks fall into segments. Ended
- * segments stand on one stack, an outer scope's below its inner ones', so each scope finds its own on top when it ends.
+ * ring, or the outermost scope and what is outside it): then the outer one's tasks are split into segments. Ended
+ * segments are on one stack, an outer scope's below its inner ones', so each scope finds its own on top when it ends.
  */
 #include "graph/graph_impl.h"
 
@@ -20,7 +20,7 @@ bool tl__scope_is_open(const struct tl_graph *g, const struct tl_graph_slot *slo
     return slot->frame < g->frames.count && g->frames.items[slot->frame].serial == slot->frame_serial;
 }
 
-/* Ends the frame's current segment. There is always room for one: see tl__graph_scope_begin. */
+/* Ends the frame's current segment. Memory for it is reserved: see tl__graph_scope_begin. */
 static void push_segment(struct tl_graph *g, struct tl_frame *f)
 {
     uint32_t head = (uint32_t)g->rings[f->info.ring].task_head;
@@ -39,7 +39,7 @@ int tl__graph_scope_begin(struct tl_graph *g, enum tl_scope_kind kind, const cha
     uint32_t depth = (uint32_t)g->frames.count - 1, ring = depth < g->opts.rings ? depth : g->opts.rings - 1;
     struct tl_frame *f;
 
-    /* Room for the segment that may end here, and for one more, so that ending a scope cannot fail. */
+    /* For the segment that may end here, and for one more, so that ending a scope cannot fail. */
     if (tl_vec_reserve(&g->frames, g->frames.count + 1) < 0 || tl_vec_reserve(&g->ranges, g->ranges.count + 2) < 0)
         return TL_ENOMEM;
     assert(tl__frame_top(g)->info.ring <= ring); /* GI5: a deeper scope has the same ring or a later one */
@@ -56,7 +56,7 @@ int tl__graph_scope_begin(struct tl_graph *g, enum tl_scope_kind kind, const cha
 }
 
 #ifndef NDEBUG
-/* GI5: what a scope held are ranges of its ring, none of them empty, one behind the other. */
+/* GI5: what a scope held are ranges of its ring, none of them empty, in order. */
 static bool ranges_are_sound(const struct tl_graph *g, const struct tl_frame *f)
 {
     const struct tl_range *ranges = g->ranges.items + g->ranges.count - f->n_ranges;
@@ -75,7 +75,7 @@ static int take_ranges(struct tl_graph *g, struct tl_frame *f, const struct tl_r
 {
     assert(f == tl__frame_top(g)); /* GI5: scopes end from the innermost outwards */
     push_segment(g, f);
-    assert(f->n_ranges <= g->ranges.count); /* GI5: its segments stand on top */
+    assert(f->n_ranges <= g->ranges.count); /* GI5: its segments are on top */
     assert(ranges_are_sound(g, f));
     g->ranges.count -= f->n_ranges;
     *ret_ranges = g->ranges.items + g->ranges.count;
@@ -120,7 +120,7 @@ uint32_t tl__graph_depth(const struct tl_graph *g)
 
 const struct tl_scope_info *tl__graph_scope_at(const struct tl_graph *g, uint32_t depth)
 {
-    assert(depth + 1 < g->frames.count);                    /* GI5: frame 0 stands for "outside any scope" */
+    assert(depth + 1 < g->frames.count);                    /* GI5: frame 0 is "outside any scope" */
     assert(g->frames.items[depth + 1].info.depth == depth); /* GI5 */
     return &g->frames.items[depth + 1].info;
 }

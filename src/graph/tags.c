@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tl_dump_tag. A value is a buffer (its address, and who allocated it, because a ring hands out an address again), the
+ * tl_dump_tag. A value is a buffer (its address, and who allocated it, because a ring uses an address again), the
  * buffer's version, and which elements in which shape. Copies of a tensor are the same value; a view, a reshape, or the
  * same tensor given as an output again is another.
  */
@@ -59,7 +59,7 @@ int tl__graph_tag(struct tl_graph *g, struct tl_tensor *t, const char *name, con
                         "submit that allocates it",
                         name, tl__source_name(file), line);
     t->tag = tl__tag_find(&g->tags, t);
-    if (t->tag != 0) /* a second entry would hide the first, which then looks as if nobody had consumed it */
+    if (t->tag != 0) /* a second entry would hide the first, which would then never be consumed */
         return 0;
     if (tl_vec_reserve(&g->tags.tags, g->tags.tags.count + 1) < 0 ||
         tl_vec_reserve(&g->tags.entries, g->tags.entries.count + 1) < 0)

@@ -3,9 +3,9 @@
  * Building a task's arguments. Nothing is validated against the device here: an orchestration is straight-line code, so
  * the first fault is kept in the list and reported when the task is submitted.
  *
- * error_index is the payload slot of the argument at fault (tensors count from 0, scalars from 0). For a mark without
- * argument (TL_ENOENT), it says whether a tensor or a scalar was named. TL_EPOISONED: a program tensor that the run was
- * not given.
+ * error_index is the payload slot of the wrong argument (tensors count from 0, scalars from 0). For a mark without
+ * argument (TL_ENOENT), it says whether a tensor or a scalar was named. TL_EPOISONED: a program tensor that the run did
+ * not get.
  */
 #include <assert.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 
 #include "graph/task_args.h"
 
-/* An argument that could not be added outranks a mark that found nothing: a mark may name just that argument, and marks
- * do not count at every dump level. */
+/* An argument that could not be added is more important than a mark without argument: the mark may name that very
+ * argument, and marks do not count at every dump level. */
 static void keep_error(struct tl_task_args *args, int code, int32_t index)
 {
     assert(code < 0);

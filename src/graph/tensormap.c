@@ -8,7 +8,7 @@
 
 #define FIRST_BUCKETS 256u
 #define SHORT_LIST 8u   /* entries that are searched one by one */
-#define WIDE UINT16_MAX /* the size class whose one cell holds what fits no other */
+#define WIDE UINT16_MAX /* the size class whose one cell holds entries that fit no other */
 
 static uint32_t fold(uint64_t x, uint32_t n_buckets)
 {
@@ -93,7 +93,7 @@ static void chain_cell(struct tl_map *m, uint32_t index)
     struct tl_map_entry *e = &m->entries[index];
     uint32_t *bucket = &m->cell_buckets[cell_bucket(m, e->buffer, e->kind, e->size_class, e->row, e->col)];
 
-    assert(e->buffer != TL_MAP_NONE && *bucket != index); /* GI8: an entry stands in one cell */
+    assert(e->buffer != TL_MAP_NONE && *bucket != index); /* GI8: an entry is in one cell */
     e->in_cell = true;
     e->cell_prev = TL_MAP_NONE;
     e->cell_next = *bucket;
@@ -145,7 +145,7 @@ static bool is_buffer(const struct tl_map_buffer *b, uint64_t addr, uint64_t own
     return b->addr == addr && b->owner == owner;
 }
 
-/* A task's arguments, and its neighbours', often lie in one buffer. */
+/* A task's arguments, and those of the tasks around it, are often in one buffer. */
 uint32_t tl__map_find(struct tl_map *m, uint64_t addr, uint64_t owner)
 {
     uint32_t i = m->last_buffer;
@@ -166,7 +166,7 @@ struct query {
     void *ctx;
 };
 
-/* Neither is empty. Ranges that are dense need no more than a comparison of their ends. */
+/* Neither is empty. For dense ranges it is enough to compare their ends. */
 static int try_entry(const struct tl_map *m, uint32_t index, const struct query *q)
 {
     const struct tl_map_entry *e = &m->entries[index];
@@ -247,7 +247,7 @@ static int search_cells(const struct tl_map *m, uint32_t buffer, enum tl_map_kin
 }
 
 /* The cells to look at, by size class. False: they are more than `left`. */
-static bool cells_pay(const struct tl_map_index *index, uint64_t left, const struct tl_rect *rect, struct cells *cells)
+static bool find_cells(const struct tl_map_index *index, uint64_t left, const struct tl_rect *rect, struct cells *cells)
 {
     for (uint32_t i = 0; i < index->n_classes; i++) {
         uint64_t rows, cols;
@@ -262,7 +262,7 @@ static bool cells_pay(const struct tl_map_index *index, uint64_t left, const str
     return true;
 }
 
-/* Tiles of one size that stand in rows and columns: whoever asks for such a tile looks at one cell. */
+/* Tiles of one size in rows and columns: a query for such a tile looks at one cell. */
 static bool only_cell(const struct tl_map_index *index, const struct tl_rect *rect, uint64_t *ret_row,
                       uint64_t *ret_col)
 {
@@ -277,7 +277,7 @@ static bool only_cell(const struct tl_map_index *index, const struct tl_rect *re
     return (rect->row_end - 1) >> a == *ret_row && (rect->col_end - 1) >> b == *ret_col;
 }
 
-/* Any number of cells, of any size. Apart, so that the usual search stays short. */
+/* Any number of cells, of any size. A function of its own, so that the usual search stays short. */
 static __attribute__((noinline)) int search_many(const struct tl_map *m, uint32_t buffer, enum tl_map_kind kind,
                                                  const struct query *q)
 {
@@ -286,7 +286,7 @@ static __attribute__((noinline)) int search_many(const struct tl_map *m, uint32_
     struct cells cells[TL_MAP_CLASSES];
     int found = 0;
 
-    if (!cells_pay(index, list->count, &q->view->rect, cells))
+    if (!find_cells(index, list->count, &q->view->rect, cells))
         return search_list(m, list, q);
     for (uint32_t i = 0; i < index->n_classes && found == 0; i++)
         found = search_cells(m, buffer, kind, index->classes[i].size, &cells[i], q);
@@ -296,7 +296,7 @@ static __attribute__((noinline)) int search_many(const struct tl_map *m, uint32_
 }
 
 #ifndef NDEBUG
-#define CHECKED_ENTRIES 16u /* of a list: a longer one would make each submit of an assertion build a walk */
+#define CHECKED_ENTRIES 16u /* of a list: more would make each submit of an assertion build slow */
 
 /* GI8: the first entries of a list name their list, and one another, and have bytes. */
 static bool list_is_sound(const struct tl_map *m, uint32_t buffer, unsigned kind)
@@ -317,7 +317,7 @@ static bool list_is_sound(const struct tl_map *m, uint32_t buffer, unsigned kind
 }
 #endif
 
-/* One argument meets lists of mostly one pitch: writers, readers, and the one that it is added to. */
+/* Lists that one argument is searched in and added to mostly have the same pitch. */
 static void set_rect(struct tl_map_view *view, uint64_t pitch)
 {
     assert(!view->extent.empty); /* GI9 */
@@ -373,7 +373,7 @@ static void buffer_put(struct tl_map *m, uint32_t index)
 
     assert(b->lists[0].count + b->lists[1].count == 0); /* GI8: nothing names it */
     while (*link != index) {
-        assert(*link != TL_MAP_NONE); /* GI8: a buffer in use stands in its bucket */
+        assert(*link != TL_MAP_NONE); /* GI8: a buffer in use is in its bucket */
         link = &m->buffers[*link].next;
     }
     *link = b->next;
@@ -462,7 +462,7 @@ static void index_put(struct tl_map *m, struct tl_map_list *list)
 }
 
 /* Puts every entry of the list into cells, at the pitch of the first strided one. Without memory for that the list
- * stays as it is, right but slow. */
+ * stays as it is, correct but slow. */
 static void list_index(struct tl_map *m, struct tl_map_list *list)
 {
     struct tl_map_index *in;
@@ -511,7 +511,7 @@ static void list_append(struct tl_map *m, uint32_t index, struct tl_map_view *vi
         if (list->count > SHORT_LIST)
             list_index(m, list);
     } else if (m->indexes.items[list->index].pitch == 0 && tl__region_pitch(&view->region, &view->extent) != 0) {
-        list_index(m, list); /* again, once: the first strided entry brings the pitch */
+        list_index(m, list); /* again, once: the first strided entry has the pitch */
     } else {
         set_rect(view, m->indexes.items[list->index].pitch);
         place(m, &m->indexes.items[list->index], index, &view->rect);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who last wrote, and who has read since, each part of each buffer. One thread.
+ * Which tasks last wrote, and which have read since, each part of each buffer. One thread.
  *
- * A buffer is an address and the task that allocated it, so that memory which a ring hands out again is another buffer.
- * A buffer has two lists of entries, writers and readers. Short ones are searched as they are. A longer one is also put
- * into cells: the buffer is seen as rows of `pitch` bytes, and an entry of up to 2^a rows by 2^b columns stands in one
- * cell of that size, the one where its first row and column lie. A query looks, for each size class in the list, at the
- * cells of its own rectangle, and one more before it in each direction if entries reach over the edges of cells. So
- * tiles of one matrix, whose byte ranges all overlap, are told apart by a few looks.
+ * A buffer is an address and the task that allocated it, so that memory which a ring uses again is another buffer. A
+ * buffer has two lists of entries, writers and readers. Short ones are searched entry by entry. A longer one is also
+ * put into cells: the buffer is seen as rows of `pitch` bytes, and an entry of up to 2^a rows by 2^b columns is in one
+ * cell of that size, the one with its first row and column. A query looks, for each size class in the list, at the
+ * cells of its own rectangle, and one more before it in each direction if entries cross the edges of cells. So tiles of
+ * one matrix, whose byte ranges all overlap, are distinguished by looking at a few cells.
  *
- * Searching changes nothing but what it remembers to be quick; adding never fails after tl__map_reserve.
+ * Searching changes only caches of its own; adding never fails after tl__map_reserve.
  */
 #ifndef TL_GRAPH_TENSORMAP_H
 #define TL_GRAPH_TENSORMAP_H
@@ -21,7 +21,7 @@
 
 enum tl_map_kind { TL_MAP_WRITER, TL_MAP_READER };
 
-/* What a search looks at stands in its first 64 bytes. */
+/* What a search looks at is in its first 64 bytes. */
 struct tl_map_entry {
     uint64_t lo, hi;
     uint64_t row, col;             /* its cell, while in_cell */
@@ -51,7 +51,7 @@ struct tl_map_view {
 struct tl_map_index {
     uint64_t pitch;
     uint32_t next; /* free index */
-    bool has_wide; /* the cell of those that found no place in classes is in use */
+    bool has_wide; /* the cell of entries that fit no class is in use */
     uint8_t n_classes;
     struct tl_map_class {
         uint16_t size;                 /* a << 8 | b */
@@ -96,7 +96,7 @@ int tl__map_reset(struct tl_map *m);
 /* Makes sure that `n` entries can be added. 0 or TL_ENOMEM. */
 int tl__map_reserve(struct tl_map *m, uint32_t n);
 
-/* The buffer's index, or TL_MAP_NONE if nothing is known about it. */
+/* The buffer's index, or TL_MAP_NONE if it has no entries. */
 uint32_t tl__map_find(struct tl_map *m, uint64_t addr, uint64_t owner);
 
 /* Calls `hit` for every entry of `kind` in `buffer` that may share a byte with the query, stopping at the first nonzero

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What makes a task's arguments wrong, and the line that says so: task, argument, what to do. */
+/* Checks a task's arguments; an error's message has the task, the argument and what to do. */
 #include "graph/graph_impl.h"
 
 #include <stdarg.h>
@@ -121,8 +121,8 @@ int tl__graph_check_fresh(const struct tl_graph *g, const struct tl_tensor *t, u
     return 0;
 }
 
-/* Memory that a task allocated lives until the task's scope ends (and its consumers are done). Whether it is really
- * gone by now depends on the schedule, so a use after the scope's end is always an error. */
+/* Memory that a task allocated lives until the task's scope ends (and its consumers are done). Whether it is already
+ * released depends on the schedule, so a use after the scope's end is always an error. */
 static int check_owner(const struct tl_graph *g, const struct tl_tensor_arg *arg, uint32_t index,
                        struct tl_error *reterr)
 {
@@ -136,7 +136,7 @@ static int check_owner(const struct tl_graph *g, const struct tl_tensor_arg *arg
                           ring, local);
     if (local < r->task_tail || !tl__scope_is_open(g, tl__slot(r, local)))
         return refuse_arg(g, reterr, arg->direction, index,
-                          "lies in memory that task r%ut%u allocated in a scope that has ended; allocate it outside of "
+                          "is in memory that task r%ut%u allocated in a scope that has ended; allocate it outside of "
                           "that scope (tl_alloc_tensors)",
                           ring, local);
     return 0;
@@ -161,7 +161,7 @@ static int check_existing(const struct tl_graph *g, const struct tl_tensor_arg *
     return t->owner == TL_NO_TASK ? 0 : check_owner(g, arg, index, reterr);
 }
 
-/* Two outputs that no memory has yet are one if they are the same variable. */
+/* Two outputs without memory are one if they are the same variable. */
 static int check_unallocated(const struct tl_graph *g, const struct tl_task_args *args, uint32_t out,
                              struct tl_error *reterr)
 {
@@ -172,9 +172,9 @@ static int check_unallocated(const struct tl_graph *g, const struct tl_task_args
 }
 
 /*
- * What a task writes is its own while it runs: no other argument of it may have an element of that, for what is read
- * there, and what is recorded as it was before, would depend on the order within the kernel. TL_NO_DEP says nothing,
- * and stays out. Of two that write, the first is told of.
+ * No other argument of a task may share an element with what it writes: what is read there, and what is recorded of it
+ * before the kernel, would depend on the order within the kernel. TL_NO_DEP arguments are not checked. Of two that
+ * write, the first is reported.
  */
 static int check_written(const struct tl_graph *g, const struct tl_task_args *args, uint32_t at,
                          struct tl_error *reterr)

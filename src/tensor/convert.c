@@ -106,7 +106,7 @@ uint8_t tl__fp8e8m0_of_f32(float f)
     if (isnan(f) || (bits >> 31 && f != 0))
         return 0xff;
     if (exponent == 0)
-        return mantissa > 0x600000u ? 1 : 0; /* 2^-127 is code 0; 0.75 * 2^-126 lies halfway to code 1 */
+        return mantissa > 0x600000u ? 1 : 0; /* 2^-127 is code 0; 0.75 * 2^-126 is halfway to code 1 */
     /* Halfway between two powers of two is a mantissa of 1.5; a tie goes to the even code. */
     if (mantissa > 0x400000u || (mantissa == 0x400000u && (exponent & 1u)))
         exponent++;
@@ -208,7 +208,7 @@ bool tl__dtype_is_unsigned(unsigned dtype)
 CONVERT(tl__to_f32, float)
 CONVERT(tl__to_f64, double)
 
-/* One element of a C type, read where it lies. */
+/* One element of a C type, which need not be aligned. */
 #define LOAD(type)                                                                                                     \
     __extension__({                                                                                                    \
         type x;                                                                                                        \

@@ -4,8 +4,8 @@
  *
  * Narrowing rounds to nearest, ties to even. What does not fit: float16 and bfloat16 become Inf; fp8e4m3fn, which has
  * no Inf, becomes NaN; fp4e2m1, which has neither, becomes +-6 (NaN too); fp8e8m0, which has no sign and no zero,
- * rounds to the nearest power of two, stays at its ends, and is NaN for a negative value or NaN. All functions are pure
- * and safe from any thread.
+ * rounds to the nearest power of two, saturates at its ends, and is NaN for a negative value or NaN. All functions are
+ * pure and safe from any thread.
  */
 #ifndef TL_TENSOR_CONVERT_H
 #define TL_TENSOR_CONVERT_H

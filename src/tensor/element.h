@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 /*
- * The shortest text that reads back as the same value of its own dtype, laid out as base/number.h says: float16 0.1, not
- * 0.09997559. A power of two (fp8e8m0) and the few values of fp4e2m1 are written exactly. NaN, Infinity, -Infinity. At most
- * TL_NUMBER_BYTES, no NUL.
+ * The shortest text that reads back as the same value of its own dtype, laid out as base/number.h says: float16 0.1,
+ * not 0.09997559. A power of two (fp8e8m0) and the few values of fp4e2m1 are written exactly. NaN, Infinity, -Infinity.
+ * At most TL_NUMBER_BYTES, no NUL.
  */
 size_t tl__float_text(char *to, unsigned dtype, float value);
 

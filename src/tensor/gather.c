@@ -8,8 +8,8 @@
 #include "tensor/geometry.h"
 
 /*
- * Fewer, longer dims make longer runs. Extent 1 goes, and dim i joins i + 1 when its stride is exactly the length of i
- * + 1.
+ * Fewer, longer dims make longer runs. Dims of extent 1 are dropped, and dim i is joined with dim i + 1 if its stride
+ * is exactly the length of dim i + 1.
  */
 static void merge_dims(struct tl_gather *g, const struct tl_tensor *t)
 {
@@ -44,7 +44,7 @@ int tl__gather_begin(struct tl_gather *g, const struct tl_tensor *t, const void 
     if (g->numel == 0)
         return 0;
     if (buffer == NULL || t->buffer == 0)
-        return TL_EINVAL; /* an unallocated tensor's reach was checked against nothing */
+        return TL_EINVAL; /* an unallocated tensor was not checked against a buffer */
     g->start = t->start_offset;
     merge_dims(g, t);
     return 0;
@@ -170,7 +170,7 @@ static void gather_nibbles(const struct tl_gather *g, uint8_t *dst, size_t n)
     }
 }
 
-/* Nibbles are in place when they lie side by side from an even element on. */
+/* Nibbles can be copied as bytes if they are adjacent from an even element on. */
 static void gather_fp4(const struct tl_gather *g, uint8_t *dst, size_t n)
 {
     bool dense = g->rank == 0 || (g->rank == 1 && g->strides[0] == 1);

@@ -2,9 +2,9 @@
 /*
  * Packs a view densely, in row-major order: what a payload in args.bin is.
  *
- * The cursor gives any byte range of that dense layout in as many steps as the caller likes, so that a prefix
- * (truncation) and a stream of pieces (chunking) are the same code. FP4 elements are nibbles, the lower one first; an
- * odd count leaves the last upper nibble 0.
+ * The cursor gives any byte range of that dense layout in any number of steps, so that a prefix (truncation) and a
+ * stream of pieces (chunking) are the same code. FP4 elements are nibbles, the lower one first; with an odd count the
+ * last upper nibble is 0.
  *
  * Threads: a cursor belongs to one thread; nothing here allocates. The caller keeps the buffer alive and readable.
  */
@@ -19,7 +19,7 @@ struct tl_gather {
     uint64_t pos;          /* next byte of the dense layout */
     uint64_t bytes;        /* all of it */
     uint64_t numel;
-    uint64_t shape[TL_MAX_DIMS]; /* dims merged where they lie side by side; none of extent 1 */
+    uint64_t shape[TL_MAX_DIMS]; /* adjacent dims merged; none of extent 1 */
     uint64_t strides[TL_MAX_DIMS];
     unsigned rank; /* 0: a single element */
     unsigned bits; /* per element */
@@ -29,7 +29,7 @@ struct tl_gather {
  * 0, or what tl_tensor_check says, or TL_EINVAL for a view with elements over a NULL buffer or an unallocated tensor.
  */
 int tl__gather_begin(struct tl_gather *g, const struct tl_tensor *t, const void *buffer);
-/* The next byte to deliver; beyond the end is the end. */
+/* Sets the next byte to deliver; a position beyond the end is the end. */
 void tl__gather_seek(struct tl_gather *g, uint64_t pos);
 /* Writes up to `n` further bytes to `dst` and returns how many: less than `n` only at the end. */
 size_t tl__gather_next(struct tl_gather *g, void *dst, size_t n);

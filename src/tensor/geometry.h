@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared between the files of this room. */
+/* Shared between the files of this folder. */
 #ifndef TL_TENSOR_GEOMETRY_H
 #define TL_TENSOR_GEOMETRY_H
 

@@ -26,7 +26,7 @@ int tl__stats_begin(struct tl_stats *s, unsigned dtype)
     return 0;
 }
 
-/* The widest form that the machine has; both give the same counts and extremes. */
+/* The widest form that the machine has; both give the same counts, min and max. */
 static void add_floats(struct tl_stats *s, const uint8_t *data, size_t n)
 {
 #ifdef __x86_64__
@@ -66,7 +66,7 @@ static void add_codes(struct tl_stats *s, const uint8_t *data, size_t n)
         s->codes[data[i]]++;
 }
 
-/* A loop a type, so that each vectorises. `sum_type` holds a block's sum. */
+/* A loop for each type, so that each vectorises. `sum_type` holds a block's sum. */
 #define ADD_INTS(name, type, wide, sum_type)                                                                           \
     static void name(struct tl_stats *s, const uint8_t *data, size_t n)                                                \
     {                                                                                                                  \

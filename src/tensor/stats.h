@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands in a dense payload, in one pass: counts of NaN, Inf and zero, extremes, mean, the first values.
+ * Statistics of a dense payload, in one pass: counts of NaN, Inf and zero, min, max, mean, the first values.
  *
  * A payload may be given in pieces. Threads: one accumulator belongs to one thread; nothing allocates.
  */
@@ -17,12 +17,12 @@ struct tl_stats {
     uint64_t zeros;                    /* +0 and -0 */
     uint64_t finite;                   /* count - nan - infs */
     double min, max, mean;             /* over the finite elements; NaN if there is none */
-    int64_t min_int, max_int;          /* the extremes of an integer dtype, exactly; uint64_t in them for TL_UINT64 */
+    int64_t min_int, max_int;          /* of an integer dtype, exactly; as uint64_t for TL_UINT64 */
     uint8_t first[TL_STATS_FIRST * 8]; /* raw bytes of the first elements, dense */
     uint32_t first_count;              /* elements in it */
     uint8_t dtype;
     /* While adding. */
-    uint64_t codes[256]; /* how often each byte came: 8-bit and 4-bit dtypes */
+    uint64_t codes[256]; /* how often each byte occurred: 8-bit and 4-bit dtypes */
     double sum;
     __int128 sum_int;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The body of tl__stats_floats_N. The file that includes it says LANES (4 or 8), FLOATS_NAME and FLOATS_TARGET. Vectors
- * go by pointer, so that no calling convention depends on the instruction set.
+ * The body of tl__stats_floats_N. The file that includes it defines LANES (4 or 8), FLOATS_NAME and FLOATS_TARGET.
+ * Vectors are passed by pointer, so that no calling convention depends on the instruction set.
  */
 #ifndef TL_TENSOR_STATS_FLOATS_IMPL_H
 #define TL_TENSOR_STATS_FLOATS_IMPL_H
@@ -28,7 +28,7 @@ typedef double doubles __attribute__((vector_size(LANES * 4))); /* half as many 
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Extremes are compared as integers whose order is the floats' order: the magnitude bits flipped for negative
+/* Min and max are compared as integers that have the floats' order: the magnitude bits are flipped for negative
  * values. */
 struct lanes {
     ints nan, inf, neg_inf, zeros, min_key, max_key;
@@ -102,7 +102,7 @@ INLINE void add_all(struct lanes *l, const uint8_t *data, size_t n, size_t width
         load(data + i * width, &bits);
         add_vector(l, &bits);
     }
-    if (i < n) { /* NaNs fill up; the caller takes them out again */
+    if (i < n) { /* filled up with NaNs, which the caller subtracts again */
         memset(rest, 0xff, sizeof(rest));
         memcpy(rest, data + i * width, (n - i) * width);
         load(rest, &bits);

@@ -26,7 +26,7 @@ void tl__dense_strides(struct tl_tensor *t)
             continue;
         }
         t->strides[i] = stride;
-        /* An extent of 0 counts as 1, so that the strides of an empty tensor still tell its shape's order. */
+        /* An extent of 0 counts as 1, so that the strides of an empty tensor still show the order of its dims. */
         if (t->shape[i] > 1 && __builtin_mul_overflow(stride, (uint64_t)t->shape[i], &stride))
             stride = UINT64_MAX;
     }

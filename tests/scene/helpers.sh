@@ -54,6 +54,6 @@ unset CC CXX CFLAGS CXXFLAGS
 CFLAGS='-DDIM=1 -DFIRST=1' "$tasklens" run h.c > log 2>&1 || fail "C"
 CXXFLAGS='-DDIM=1 -DFIRST=1' "$tasklens" run h.cc > log 2>&1 || fail "C++"
 for bad in '-DDIM=1 -DFIRST=3' '-DDIM=2 -DFIRST=0' '-DDIM=9 -DFIRST=0'; do
-    CFLAGS=$bad "$tasklens" run h.c > log 2>&1; [ $? = 2 ] && grep -q 'tl_slice: the slice lies outside' log || fail "$bad"
+    CFLAGS=$bad "$tasklens" run h.c > log 2>&1; [ $? = 2 ] && grep -q 'tl_slice: the slice is outside' log || fail "$bad"
 done
 exit $failed

@@ -371,15 +371,15 @@ static void dependencies_and_owners_must_exist(void **state)
     must_use(g, 'i', &y);
     tl__graph_scope_end(g, &ranges);
     refuse_one(g, 'i', &y,
-               "task r0t2: input 0 lies in memory that task r0t0 allocated in a scope that has ended; allocate it "
+               "task r0t2: input 0 is in memory that task r0t0 allocated in a scope that has ended; allocate it "
                "outside of that scope (tl_alloc_tensors)");
     tl__graph_scope_begin(g, TL_SCOPE_AUTO, "t.c", 2); /* another scope at the same depth changes nothing */
     refuse_one(g, 'x', &y,
-               "task r0t2: inout 0 lies in memory that task r0t0 allocated in a scope that has ended; allocate it "
+               "task r0t2: inout 0 is in memory that task r0t0 allocated in a scope that has ended; allocate it "
                "outside of that scope (tl_alloc_tensors)");
     tl__graph_retired(g, 0, 2);
     refuse_one(g, 'x', &y,
-               "task r0t2: inout 0 lies in memory that task r0t0 allocated in a scope that has ended; allocate it "
+               "task r0t2: inout 0 is in memory that task r0t0 allocated in a scope that has ended; allocate it "
                "outside of that scope (tl_alloc_tensors)");
     must_use(g, 'n', &y); /* takes no part */
     tl__graph_destroy(g);

@@ -54,7 +54,7 @@ static void windows(void **state)
     assert_int_equal(lack.need, 1);
     tl__graph_explain_full(g, &lack, line, sizeof(line));
     assert_string_equal(line, "task window of ring 0 is full: 8 of 8 slots used, 1 more needed; the oldest task in it, "
-                              "r0t0, stands outside any scope and is held to the end of the run; set --task-window to "
+                              "r0t0, is outside any scope and is held to the end of the run; set --task-window to "
                               "at least 16, which holds this task; later ones may need more; or put the tasks into "
                               "smaller scopes");
     tl__graph_retired(g, 0, 1);
