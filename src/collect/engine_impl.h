@@ -27,8 +27,6 @@
 #define TL_ENGINE_PULL_BYTES ((uint64_t)256 << 10)
 #define TL_ENGINE_WINDOW_BYTES ((uint64_t)32 << 20) /* of write-back in flight */
 
-#define TL_RECORD_BYTES_MAX 128u /* of any stream */
-
 /* In a batch's `bin` until the writer has it: counted from the file's start, not from bin_base. */
 #define TL_BIN_ABSOLUTE (UINT64_C(1) << 62)
 
@@ -62,6 +60,7 @@ struct tl_hlane {
     uint32_t n_recycled, n_prepared, mark;
     uint32_t *recycled; /* [n_buffers] */
     uint8_t *state;     /* [n_buffers], enum tl_hbuffer_state */
+    void *copy;         /* of a record, to check it while its buffer may still be hit; record_bytes */
     bool stopped;       /* something impossible was read: the lane is left alone */
     bool warned;        /* of back-pressure, in this epoch */
     uint32_t warned_epoch;

@@ -199,6 +199,7 @@ static int lane_init(struct tl_engine *e, const struct tl_shape *s, const struct
     l->mark = s->buffers < s->free_depth ? s->buffers : s->free_depth;
     l->recycled = tl__alloc(s->buffers, sizeof(*l->recycled));
     l->state = tl__alloc(s->buffers, sizeof(*l->state));
+    l->copy = tl__alloc(1, spec->record_bytes);
     v->stream = spec->stream;
     v->role = p->lane[i].role;
     v->shard = l->shard->index;
@@ -213,7 +214,7 @@ static int lane_init(struct tl_engine *e, const struct tl_shape *s, const struct
     v->free_queue = l->free_addr;
     v->arena = l->arena_addr;
     v->arena_bytes = l->arena_bytes;
-    return l->recycled != NULL && l->state != NULL ? 0 : TL_ENOMEM;
+    return l->recycled != NULL && l->state != NULL && l->copy != NULL ? 0 : TL_ENOMEM;
 }
 
 void tl__layout_drop(struct tl_engine *e)
@@ -221,6 +222,7 @@ void tl__layout_drop(struct tl_engine *e)
     for (unsigned i = 0; i < e->n_lanes; i++) {
         tl__free(e->lanes[i].recycled);
         tl__free(e->lanes[i].state);
+        tl__free(e->lanes[i].copy);
     }
     tl__free(e->lanes);
     for (unsigned i = 0; i < e->n_shards; i++) {

@@ -195,22 +195,15 @@ static struct tl_record_limits limits_of(const struct tl_crun *run)
                              run->config.dump_oversize_chunk);
 }
 
-/* A record's copy, to check it while its buffer may still be hit. */
-union record_copy {
-    uint64_t words[TL_RECORD_BYTES_MAX / 8];
-    uint8_t bytes[TL_RECORD_BYTES_MAX];
-};
-
 /* End of the last payload that the buffer's records tell of; 0: none. */
 static uint64_t last_end(const struct tl_hlane *lane, const struct tl_record_limits *limits, const uint8_t *records,
                          uint32_t count)
 {
     while (count-- > 0) {
-        union record_copy copy;
         struct tl_payload p;
 
-        memcpy(copy.bytes, records + (size_t)count * lane->record_bytes, lane->record_bytes);
-        if (tl__record_check(lane->spec, limits, copy.bytes, &p) == NULL && p.bytes != 0)
+        memcpy(lane->copy, records + (size_t)count * lane->record_bytes, lane->record_bytes);
+        if (tl__record_check(lane->spec, limits, lane->copy, &p) == NULL && p.bytes != 0)
             return p.offset + p.bytes;
     }
     return 0;
@@ -317,7 +310,6 @@ static int discard(struct tl_hlane *lane, struct tl_lane_run *lr, const struct t
 {
     static const struct tl_record_limits any = {0};
     const uint8_t *records = (const uint8_t *)(b + 1);
-    union record_copy copy;
     uint64_t end = 0;
 
     if (tl_load_acq(&lane->jobs_done) != lane->jobs_queued) /* H4: all before is written; pairs with H3 */
@@ -327,8 +319,8 @@ static int discard(struct tl_hlane *lane, struct tl_lane_run *lr, const struct t
         struct tl_payload p;
         const char *bad;
 
-        memcpy(copy.bytes, records + (size_t)i * lane->record_bytes, lane->record_bytes);
-        bad = tl__record_check(lane->spec, &any, copy.bytes, &p);
+        memcpy(lane->copy, records + (size_t)i * lane->record_bytes, lane->record_bytes);
+        bad = tl__record_check(lane->spec, &any, lane->copy, &p);
         if (bad == NULL && p.bytes != 0 &&
             (p.bytes > lane->arena_bytes || !place_is_possible(lane, p.offset + p.bytes)))
             bad = "record.payload";

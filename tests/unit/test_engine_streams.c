@@ -257,6 +257,23 @@ static void values_come_out_as_they_went_in(void **state)
     check_others(c.output_prefix);
 }
 
+/* The device does not know yet that its run was given up: what it still records of any stream is discarded, and its lanes
+ * get their buffers back, without which they could not finish. */
+static void buffers_of_a_run_that_was_given_up_come_back(void **state)
+{
+    struct tl_run_config c = stream_config(fresh_dir());
+    struct fake_world w;
+    uint64_t dfx;
+
+    (void)state;
+    fake_world_init(&w, FAKE_MAPPED, 2, MEMORY);
+    dfx = stream_begin(&w, &c);
+    tl__engine_abandon(w.engine, 1);
+    stream_push_all(&w, dfx, true);
+    assert_false(tl__engine_broken(w.engine)); /* no lane was stopped */
+    fake_world_fini(&w);
+}
+
 /* --- what no device can have meant ---------------------------------------------------------------------------------
  */
 
@@ -361,6 +378,7 @@ int main(void)
         cmocka_unit_test(each_count_is_held_against_the_run),
         cmocka_unit_test(values_come_out_as_they_went_in),
         cmocka_unit_test(impossible_records_are_named),
+        cmocka_unit_test(buffers_of_a_run_that_was_given_up_come_back),
     };
 
     tl_log_set_sink(silent, NULL);
