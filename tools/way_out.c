@@ -96,6 +96,28 @@ static void sent_to_self(bool self, int signal_number)
         tl__way_out_signal(signal_number);
 }
 
+/* A signal to the own process goes to the thread that sends it, if that takes it: delivered to any thread, it could be
+ * taken for another one's, since several run the program's code at a time. */
+static bool this_thread_takes(long process, long signal_number)
+{
+    sigset_t blocked;
+
+    return process == getpid() && signal_number != 0 && pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0 &&
+           sigismember(&blocked, (int)signal_number) == 0;
+}
+
+static long to_this_thread(long number, long a[6])
+{
+    const bool queued = number == SYS_rt_sigqueueinfo;
+
+    if ((number != SYS_kill && !queued) || !this_thread_takes(a[0], a[1]))
+        return number;
+    a[3] = a[2];
+    a[2] = a[1];
+    a[1] = gettid();
+    return queued ? SYS_rt_tgsigqueueinfo : SYS_tgkill;
+}
+
 /* syscall(2), for those who go past the functions. */
 TL_API long syscall(long number, ...)
 {
@@ -110,9 +132,10 @@ TL_API long syscall(long number, ...)
         tl__way_out(number == SYS_exit ? "the system call exit" : "the system call exit_group", (int)a[0]);
     if (number == SYS_execve || number == SYS_execveat)
         tl__way_out("the system call execve", TL_TEXT_NO_CODE);
-    sent_to_self(number == SYS_kill && a[0] == getpid(), (int)a[1]);
+    sent_to_self((number == SYS_kill || number == SYS_rt_sigqueueinfo) && a[0] == getpid(), (int)a[1]);
     sent_to_self(number == SYS_tkill && a[0] == gettid(), (int)a[1]);
     sent_to_self(number == SYS_tgkill && a[0] == getpid() && a[1] == gettid(), (int)a[2]);
+    number = to_this_thread(number, a);
     result = call6(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (result >= 0 || result < -4095)
         return result;
@@ -146,14 +169,6 @@ TL_API int tgkill(pid_t process, pid_t thread, int signal_number)
 
 TL_API int kill(pid_t process, int signal_number)
 {
-    sigset_t blocked;
-
-    if (process != getpid() || signal_number == 0)
-        return (int)syscall(SYS_kill, process, signal_number);
-    sent_to_self(true, signal_number);
-    /* To the thread that sends it, if that takes it: the handler then knows whose code it was. */
-    if (pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0 && sigismember(&blocked, signal_number) == 0)
-        return (int)syscall(SYS_tgkill, process, gettid(), signal_number);
     return (int)syscall(SYS_kill, process, signal_number);
 }
 
@@ -174,6 +189,8 @@ TL_API int pthread_sigqueue(pthread_t thread, int signal_number, const union sig
 TL_API int sigqueue(pid_t process, int signal_number, const union sigval value)
 {
     sent_to_self(process == getpid(), signal_number);
+    if (this_thread_takes(process, signal_number))
+        return NEXT(pthread_sigqueue, int (*)(pthread_t, int, union sigval))(pthread_self(), signal_number, value);
     return NEXT(sigqueue, int (*)(pid_t, int, union sigval))(process, signal_number, value);
 }
 
