@@ -79,6 +79,6 @@ grep -q '"allocations": 3,' log || { echo "critical-path --json:"; cat log; fail
 says ": level 4, 4 tasks on " swimlane .
 cd ..
 says "the orchestration, after 4 submitted tasks and 3 allocations" run totals.c --set way=1
-TASKLENS_SCHEDULER_TIMEOUT_MS=300 says "with 1 of 4 tasks unfinished" run totals.c --set way=2
+TASKLENS_SCHEDULER_TIMEOUT_MS=3000 says "with 1 of 4 tasks unfinished" run totals.c --set way=2
 grep -q '^  tasks      3 retired in .*, beside 3 allocations' log || { echo "after a hang:"; cat log; failed=1; }
 exit $failed
