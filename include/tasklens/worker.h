@@ -160,9 +160,9 @@ int tl_worker_load_linked(struct tl_worker *w, const struct tl_program *program,
 const struct tl_program *tl_loaded_program(const struct tl_loaded *loaded);
 
 /*
- * Starts a run. The options are copied; the data of its tensors are borrowed until the run has been waited for.
- * While an earlier run is on the device this one is prepared behind it, and launched when that one ends, by whichever
- * call sees it end first: submit, or a wait for any run. Exports go on beside the device's work. Beyond the worker's
+ * Starts a run. The options are copied; the data of its tensors are borrowed until the run has been waited for. While
+ * an earlier run is on the device this one is prepared behind it, and launched when that one ends, by whichever call
+ * sees it end first: submit, or a wait for any run. Exports run in parallel with the device's work. Beyond the worker's
  * depth, and where this run needs what an earlier one still has (other sizes of pools or heaps, the same directory),
  * submit waits for that one. TL_EPOISONED: a run left a kernel that never returns, the message names it. TL_ENOMEM: the
  * message has the exact shortfall of device memory.

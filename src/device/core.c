@@ -22,7 +22,8 @@ void tl__core_send(struct tl_core_role *core, struct tl_slot *slot, uint32_t blo
     token->finish = 0;
     token->dispatch = TASKLENS_DFX && d->probes.stamped ? tl__stamp(d, &s->stamp, 0) : 0;
     core->sent++;
-    /* D5: the token before the count; whoever raises it from 0 must set the bit, else the running thread will. */
+    /* D5: the token before the count; the thread that raises it from 0 sets the bit, else the one that runs the core
+     * does. */
     if (tl_add_acq_rel(&core->tokens, 1u) == 0)
         (void)tl_or_acq_rel(&s->todo[core->kind], bit); /* D5 */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A core: what a scheduler hands it, and how threads step it. */
+/* A core: the tokens that a scheduler puts on it, and how threads step it. */
 #ifndef TL_DEVICE_CORE_H
 #define TL_DEVICE_CORE_H
 
@@ -9,7 +9,7 @@
 struct tl_device;
 struct tl_scheduler;
 
-/* What a scheduler hands a core. */
+/* One subtask, as a scheduler puts it on a core. */
 struct tl_token {
     struct tl_slot *slot;
     uint32_t block;
@@ -46,7 +46,7 @@ static inline const struct tl_kernel *tl__kernel_of(const struct tl_core_role *c
 
 /* Runs one subtask on one core that has something to do, of any scheduler. */
 bool tl__cores_step(struct tl_device *d, unsigned hint);
-/* True if at least `n` cores have a token and nobody runs them. A hint. */
+/* True if at least `n` cores have a token and no thread runs them. A hint. */
 bool tl__cores_todo(struct tl_device *d, unsigned n);
 /* Puts a token on a core of its own scheduler; the caller has checked that it has less than two. */
 void tl__core_send(struct tl_core_role *core, struct tl_slot *slot, uint32_t block);

@@ -87,7 +87,7 @@ struct tl_device {
     struct tl_pmu_plan pmu;
     bool barrier; /* a full barrier before FIN: a probe reads what a kernel stored */
     struct tl_guard guard;
-    /* Written at each submit, so apart from what every step reads. */
+    /* Written at each submit, so not in a cache line that every step reads. */
     _Alignas(64) tl_au64 submitted; /* writer: orchestrator */
     tl_au64 retired_early;          /* tasks without kernel, retired at submit; writer: orchestrator */
 };
@@ -119,7 +119,7 @@ void tl__device_report_last(struct tl_device *d);
 void tl__device_work(struct tl_device *d, unsigned hint);
 void tl__device_enter(struct tl_device *d);
 void tl__device_leave(struct tl_device *d);
-/* Whether the run goes on, and the end of it. */
+/* Whether the run is over. */
 bool tl__device_over(struct tl_device *d);
 
 #endif

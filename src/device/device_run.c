@@ -383,7 +383,7 @@ static void check_disk(struct tl_device *d)
     (void)tl__format(
         text, sizeof(text),
         "nothing was run: its recording needs %.1f MB (%llu records with %.1f MB of payload) and the disk has "
-        "room for %.1f MB; free some, choose another directory with --out, or record less (level 1, or 3 "
+        "space for %.1f MB; free some, choose another directory with --out, or record less (level 1, or 3 "
         "with marks)",
         (double)needed / 1e6, (unsigned long long)f.records, (double)f.payload_bytes / 1e6, (double)limit / 1e6);
     tl__device_fail(d, TL_ENOSPC, text);

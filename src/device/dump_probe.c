@@ -105,7 +105,7 @@ static void check_layout(struct tl_scheduler *s, const struct tl_slot *slot)
 
     if (p->n_tensors > slot->width && first_time(s, TL_WARNED_BEYOND))
         tl_log_warn("task r%ut%u has %u tensors, but the widest signature (kernel \"%s\") names %u; the rest is not "
-                    "recorded. List every tensor in TL_KERNEL. (Said once a run)",
+                    "recorded. List every tensor in TL_KERNEL. (Reported once a run)",
                     tl__task_ring(p->id), tl__task_local(p->id), p->n_tensors, slot->widest->name, slot->width);
     for (uint32_t i = 0; i < p->n_tensors && i < slot->width; i++) {
         uint8_t direction = slot->widest->signature[i];
@@ -115,7 +115,7 @@ static void check_layout(struct tl_scheduler *s, const struct tl_slot *slot)
         if (first_time(s, TL_WARNED_MISMATCH))
             tl_log_warn(
                 "task r%ut%u, argument %u: submitted with another direction than the signature of kernel \"%s\" "
-                "says; the submitted one is recorded. Correct TL_KERNEL. (Said once a run)",
+                "says; the submitted one is recorded. Correct TL_KERNEL. (Reported once a run)",
                 tl__task_ring(p->id), tl__task_local(p->id), i, slot->widest->name);
         return;
     }

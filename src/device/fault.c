@@ -128,7 +128,7 @@ static void put_cause(struct tl_text *t, const struct tl_current *c, const struc
     }
     tl__text_put(t, access_name(f->access));
     if (f->hidden) {
-        tl__text_put(t, " by an address that cannot be one, such as a device address taken for a pointer");
+        tl__text_put(t, " with an invalid address, such as a device address used as a pointer");
     } else if (f->address < NULL_PAGE) {
         tl__text_put(t, f->address == 0 ? " through a null pointer" : " through a null pointer, at offset ");
         if (f->address != 0)
@@ -142,7 +142,8 @@ static void put_cause(struct tl_text *t, const struct tl_current *c, const struc
         tl__fault_put_tensor(t, c->slot->payload, place->arg);
         tl__text_put(t, ")");
     } else {
-        tl__text_put(t, " where no memory is");
+        tl__text_put(t, f->access == TL_ACCESS_JUMP ? " to" : " at");
+        tl__text_put(t, " an address without memory");
         if (c != NULL && c->core != NULL)
             tl__text_put(t, ", far from every argument");
     }

@@ -37,8 +37,8 @@ static void protect(struct tl_device *d, struct tl_guarded *g, uint64_t page)
     fill(d, page, page + TL_GUARD_PAGE);
     if (!d->guard.soft)
         tl_log_warn(
-            "--guard: so many buffers that there are no more guard pages, which are %u at most; from here on an "
-            "access past a buffer may not fault, and is found when its task is finished",
+            "--guard: no guard page is left for a buffer (at most %u are used); from here on an access past a buffer "
+            "may not fault, and is found when its task is finished",
             MAX_CLOSED);
     d->guard.soft = true;
 }

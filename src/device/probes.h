@@ -25,7 +25,7 @@ struct tl_probe_ops {
     int (*begin_role)(struct tl_scheduler *s);
 
     /* A task is about to be dispatched; its last subtask has finished, and it is about to retire. One stream at most
-     * has these: where they return TL_EAGAIN, the scheduler goes on with its capture (tl__probe_resume). */
+     * has these: where they return TL_EAGAIN, the scheduler continues its capture (tl__probe_resume). */
     int (*inputs)(struct tl_scheduler *s, struct tl_slot *slot);
     int (*outputs)(struct tl_scheduler *s, struct tl_slot *slot);
     /* Right before and after a kernel, on its core's thread. */

@@ -33,7 +33,7 @@ int tl__recorder_begin(struct tl_recorder *r, const struct tl_devmem *memory, st
 int tl__recorder_end(struct tl_recorder *r);
 /* Whether a record waits for its lane: it is counted, and must be committed before the end. */
 bool tl__recorder_waits(const struct tl_recorder *r);
-/* When a parked lane must look again although nobody rang; TL_FOREVER: none is parked. A lane whose deadline has passed
+/* When a parked lane must look again without a ring; TL_FOREVER: none is parked. A lane whose deadline has passed
  * has looked: its role may wait for another of its lanes, and threads would not sleep until that one continues. */
 uint64_t tl__recorder_deadline(struct tl_recorder *r);
 

@@ -19,7 +19,7 @@ struct tl_scheduler {
     tl_au32 lock; /* 1: a thread runs it; D7 */
     uint32_t idx;
     struct tl_device *device;
-    _Alignas(64) tl_au64 todo[TL_KIND_COUNT]; /* bit c: core of cluster c has a token and nobody runs it; D5 */
+    _Alignas(64) tl_au64 todo[TL_KIND_COUNT]; /* bit c: core of cluster c has a token and no thread runs it; D5 */
     tl_au64 fin[TL_KIND_COUNT];               /* bit c: core of cluster c has finished subtasks; D6 */
     /* guard: lock */
     _Alignas(64) uint64_t idle[TL_KIND_COUNT]; /* bit c: nothing in flight */

@@ -51,7 +51,7 @@ struct tl_ring {
     uint8_t *payloads;
     uint64_t payload_bytes;
     uint32_t window, dep_pool;
-    /* Written at each submit, so apart from what schedulers read. */
+    /* Written at each submit, so not in a cache line that schedulers read. */
     _Alignas(64) uint64_t payload_at; /* where the next payload goes; orchestrator, as the next one */
     bool *released;                   /* by slot: its scope has ended. Not in the slot, which other threads cache */
     tl_au32 head, tail;               /* local ids; writer: orchestrator; readers: the watch (relaxed: for its lines) */

@@ -14,7 +14,7 @@ bool tl__phase_step(struct tl_scheduler *s, enum tl_wire_phase_kind kind, bool f
                     bool (*step)(struct tl_scheduler *s));
 /* Notes a phase from `start` until now. After tl__phases_fit, TL_PHASES_SPARE of them fit. */
 void tl__phase_note(struct tl_scheduler *s, enum tl_wire_phase_kind kind, uint64_t start, uint32_t tasks);
-/* Hands the noted phases to their lane. False: it is parked, and the scheduler must not go on. */
+/* Hands the noted phases to their lane. False: it is parked, and the scheduler must not continue. */
 bool tl__phases_flush(struct tl_scheduler *s);
 
 #endif

@@ -65,7 +65,7 @@ int tl__chip_main(int argc, char **argv, const char **ret_error)
         return 2;
     }
     if (follow_parent(argv[4]) != 0)
-        return 0; /* nobody left to serve */
+        return 0; /* no host to serve */
     server.threads = (unsigned)strtoul(argv[2], NULL, 10);
     server.memory.bytes = strtoull(argv[3], NULL, 10);
     server.memory.base = map(TL_CHIP_FD_MEMORY, server.memory.bytes);

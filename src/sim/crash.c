@@ -143,7 +143,7 @@ static void take_turn(void)
 {
     uint32_t no = 0;
 
-    if (tl_cas_acq_rel(&crash_taken, &no, 1u)) /* K3: one thread goes on */
+    if (tl_cas_acq_rel(&crash_taken, &no, 1u)) /* K3: one thread continues */
         return;
     for (;;)
         (void)pause();

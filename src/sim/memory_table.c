@@ -9,6 +9,7 @@
 #include "base/error.h"
 
 #define PAGE UINT64_C(4096)
+#define BYTES_MAX (UINT64_C(1) << 46)
 
 static void lock(struct tl_sim_memory *m)
 {
@@ -52,8 +53,10 @@ static void unlock(struct tl_sim_memory *m)
 int tl__sim_memory_init(struct tl_sim_memory *m, uint64_t bytes, struct tl_error *reterr)
 {
     memset(m, 0, sizeof(*m));
-    if (bytes == 0 || bytes > (UINT64_C(1) << 46))
-        return tl__fail(reterr, TL_ERANGE, "a device memory of %" PRIu64 " bytes is not possible", bytes);
+    if (bytes == 0 || bytes > BYTES_MAX)
+        return tl__fail(reterr, TL_ERANGE,
+                        "device memory of %" PRIu64 " bytes is not possible: it has 1 to %" PRIu64 " bytes", bytes,
+                        BYTES_MAX);
     m->bytes = (bytes + PAGE - 1) / PAGE * PAGE;
     m->first = tl__alloc(1, sizeof(*m->first));
     if (m->first == NULL)

@@ -68,7 +68,7 @@ static int launch(struct serving *s, const struct tl_mail *mail)
     int code;
 
     if (launch_args == NULL || mail->handle >= MAX_PROGRAMS || s->programs[mail->handle] == NULL) {
-        tl_log_error("the host asked for a launch at %#" PRIx64 " of program %u, which is not here", mail->addr,
+        tl_log_error("the host asked for a launch at %#" PRIx64 " of program %u, which is not loaded", mail->addr,
                      mail->handle);
         return TL_ECORRUPT;
     }

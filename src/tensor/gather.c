@@ -93,7 +93,7 @@ static void walk_on(const struct tl_gather *g, struct walk *w, uint64_t n)
     }
 }
 
-/* One loop a width, so that each is a plain load and store. memcpy: neither side need be aligned. */
+/* One loop for each width, so that each is a plain load and store. memcpy: neither side need be aligned. */
 #define STRIDED_COPY(name, type)                                                                                       \
     static void name(uint8_t *dst, const uint8_t *src, uint64_t stride, uint64_t n)                                    \
     {                                                                                                                  \

@@ -96,7 +96,7 @@ _Static_assert(offsetof(struct tl_lane, counts) == 264, "the device's counters")
 
 /*
  * A buffer belongs to exactly one of: host (recycled), free queue, device (current), ready queue, host (consuming).
- * Its owner writes it, nobody else does. Records follow the header.
+ * Only its owner writes it. Records follow the header.
  */
 struct tl_lane_buffer {
     uint32_t magic; /* set by the host once */

@@ -22,7 +22,7 @@ enum tl_wire_machine {
 struct tl_wire_pmu {
     uint64_t task_id;
     uint64_t total_cycles;                   /* the device's clock, around the kernel */
-    uint64_t counters[TL_WIRE_PMU_COUNTERS]; /* by column of the event type's set; 0 where nobody measured */
+    uint64_t counters[TL_WIRE_PMU_COUNTERS]; /* by column of the event type's set; 0 if not measured */
     int32_t func_id;
     uint32_t block;
     uint32_t core_id;

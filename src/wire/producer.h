@@ -2,7 +2,7 @@
 /*
  * The device's end of a lane. One per role and stream, used by whichever thread runs the role; nothing here blocks:
  * where the lane must wait, reserve() and end() return TL_EAGAIN and the caller comes back later (the role is parked,
- * its thread goes on with other roles). The argument for the orders is in docs/protocol.md; labels are its labels.
+ * its thread continues with other roles). docs/protocol.md explains the orders; labels are those of that page.
  *
  *     reserve(bytes) -> fill the payload and the record -> commit        once per record
  *     end                                                                once per epoch
@@ -86,7 +86,7 @@ int tl__producer_end(struct tl_producer *p);
 /* What a record costs from reserve to commit, in picoseconds: the median of the last samples, so that one interrupted
  * sample does not matter. 0: no sample. */
 uint64_t tl__producer_record_ps(const struct tl_producer *p);
-/* When a parked lane must look again although nobody rang: for the sleep of the thread. TL_FOREVER if not parked. */
+/* When a parked lane must look again without a ring: for the sleep of the thread. TL_FOREVER if not parked. */
 uint64_t tl__producer_deadline(const struct tl_producer *p);
 /* Looks at the heartbeat for a parked lane whose caller cannot retry now: afterwards its deadline is in the future. */
 void tl__producer_look(struct tl_producer *p);

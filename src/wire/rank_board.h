@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the hosts of one distributed run report to each other: a file that all map, one slot a rank. A slot has one
- * writer, its rank's host; anyone reads. It is a seqlock: the count is odd while the note is written, and a reader that
- * saw it odd, or changed, reads again. Words are copied one by one, so that a torn note costs no more than a second
- * look. A writer that died in between leaves its count odd: the reader gives up after a bounded number of looks, takes
- * the note as it is, and its caller learns that.
+ * What the hosts of one distributed run report to each other: a file that all map, with one slot for each rank. A slot
+ * has one writer, its rank's host; anyone reads. It is a seqlock: the count is odd while the note is written, and a
+ * reader that saw it odd, or changed, reads again. Words are copied one by one, so that a torn note costs no more than
+ * a second look. A writer that died in between leaves its count odd: the reader gives up after a bounded number of
+ * looks, takes the note as it is, and its caller learns that.
  *
  * N1  the note's words, before the even count that ends the write; pairs with N2
  * N2  the words after the count that was seen; pairs with N1

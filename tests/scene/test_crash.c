@@ -15,15 +15,15 @@ struct way {
 
 static const struct way ways[] = {
     {"null", 0, "SIGSEGV at address 0x0 in ", ": a write through a null pointer"},
-    {"read", 1, "SIGSEGV at address 0x7000 in ", ": a read where no memory is"},
+    {"read", 1, "SIGSEGV at address 0x7000 in ", ": a read at an address without memory"},
     {"bus", 2, "SIGBUS at address 0x", ": a write "},
     {"divide", 3, "SIGFPE in ", ": an integer division by zero"},
     {"trap", 4, "SIGILL in ", ": an instruction that this processor does not have, or a trap"},
     {"abort", 5, "SIGABRT in ", ": abort() was called"},
     {"overflow", 6, "SIGSEGV at address 0x", ": the stack overflowed"},
     {"raise", 9, "SIGSEGV in ", ": the signal was sent"},
-    {"jump", 10, "SIGSEGV at address 0x12345678 in ", ": a jump where no memory is"},
-    {"pointer", 11, "SIGSEGV in ", ": an access by an address that cannot be one"},
+    {"jump", 10, "SIGSEGV at address 0x12345678 in ", ": a jump to an address without memory"},
+    {"pointer", 11, "SIGSEGV in ", ": an access with an invalid address"},
 };
 
 static const char *const runtimes[] = {"tensormap_and_ringbuffer", "host_build_graph"};

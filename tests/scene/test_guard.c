@@ -106,7 +106,7 @@ static void more_buffers_than_guard_pages(void **state)
     expect_run(3,
                "run %s/tests/faults.so --guard --runtime host_build_graph --set extra=26000 --set way=12 --set far=60",
                TL_TEST_BINARY_DIR);
-    expect_said("--guard: so many buffers that there are no more guard pages, which are 24576 at most");
+    expect_said("--guard: no guard page is left for a buffer (at most 24576 are used)");
     expect_said("kernel \"die\", task r0t26002, wrote 60 bytes past the end of argument 1 (out");
     /* Rings use pages again and again. */
     expect_run(0, "run bgemm --guard --heap-bytes 256K --set tile=4 --set m=128 --set n=128 --set k=128");

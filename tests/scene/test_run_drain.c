@@ -256,7 +256,7 @@ static void refused_before_the_run(void **state)
                      2);
     assert_int_equal(sscanf(message,
                             "tasklens run: nothing was run: its recording needs %lf MB (%llu records with %lf MB of "
-                            "payload) and the disk has room for %lf MB; free some, choose another directory with "
+                            "payload) and the disk has space for %lf MB; free some, choose another directory with "
                             "--out, or record less (level 1, or 3 with marks)\n%n",
                             &needed, &records, &payload, &room, &end),
                      4);

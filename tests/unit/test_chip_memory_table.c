@@ -162,6 +162,8 @@ static void impossible_sizes_are_refused(void **state)
     (void)state;
     assert_int_equal(tl__sim_memory_init(&other, 0, &err), TL_ERANGE);
     assert_int_equal(tl__sim_memory_init(&other, UINT64_MAX, &err), TL_ERANGE);
+    assert_string_equal(
+        err.msg, "device memory of 18446744073709551615 bytes is not possible: it has 1 to 70368744177664 bytes");
 }
 
 static void churn(void *arg)
