@@ -221,7 +221,7 @@ static void expect_no_dump(const char *dir)
 
 static void at_level(int level)
 {
-    static const char variables[] = "TASKLENS_SCHEDULER_TIMEOUT_MS=1000";
+    static const char variables[] = "TASKLENS_SCHEDULER_TIMEOUT_MS=2000";
     struct job jobs[8];
     char words[200];
 
@@ -471,6 +471,7 @@ static void a_chip_killed_in_its_last_words(void **state)
 {
     struct job jobs[4];
     char words[300];
+    unsigned killed = 0;
 
     (void)state;
     for (unsigned i = 0; i < 4; i++) {
@@ -479,10 +480,10 @@ static void a_chip_killed_in_its_last_words(void **state)
                        "-p %s --runtime %s --set elements=131072 --dump-args 2 --throttle-writer 1M "
                        "--dfx-set records=8,buffers=2,avg-bytes=64K",
                        platforms[i & 1], runtimes[i >> 1 & 1]);
-        start(&jobs[i], "TASKLENS_SCHEDULER_TIMEOUT_MS=500", words);
+        start(&jobs[i], "TASKLENS_SCHEDULER_TIMEOUT_MS=3000", words);
     }
     /* Each as soon as its own hang is declared: who waits for one run after the other comes too late for the last. */
-    for (unsigned k = 0, killed = 0; k < 6000 && killed != 0xf; k++, usleep(5000))
+    for (unsigned k = 0; k < 6000 && killed != 0xf; k++, usleep(5000))
         for (unsigned i = 0; i < 4; i++) {
             int chip;
 
@@ -493,6 +494,7 @@ static void a_chip_killed_in_its_last_words(void **state)
             assert_int_equal(kill(chip, SIGKILL), 0);
             killed |= 1u << i;
         }
+    assert_int_equal(killed, 0xf);
     for (unsigned i = 0; i < 4; i++) {
         struct tl_recording *r;
 
