@@ -1,25 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `tasklens critical-path` and `tasklens sched` on recordings that another runtime made; skipped where they are absent.
- */
+/* `tasklens critical-path` and `tasklens sched` on recordings in the layouts of other writers: those of this tree, and
+ * another runtime's where they are present. */
 #include "scene/sched_cli.h"
 
-#define SCHED_SAMPLES 3u
-/* The folder of a recording that another runtime made; NULL where there are none. */
+#define SCHED_SAMPLES 7u
+/* The folder of a recording; NULL where it is a sample of another runtime and those are absent. */
 static const char *sched_sample(unsigned i)
 {
-    static const char *const names[SCHED_SAMPLES] = {"samples/tmr-a2a3sim-vector", "samples/tmr-a2a3sim-mix",
+    static const char *const names[SCHED_SAMPLES] = {"vector",
+                                                     "mix",
+                                                     "mix-2026-09",
+                                                     "sources",
+                                                     "samples/tmr-a2a3sim-vector",
+                                                     "samples/tmr-a2a3sim-mix",
                                                      "samples/hbg-a2a3sim-edge-sources"};
 
-    return fixture_shared(names[i]);
+    return fixture_foreign(names[i]);
 }
 
-static void paths(void **state)
+static void the_static_path_is_found(void **state)
 {
-    const char *parts[SCHED_SAMPLES] = {"static path: 140044.260 us", "MATMUL", "CLOBBER"};
+    /* Of ours, by hand: the kernels of a chain in cycles, 5,700 of 10 ns, 4,350 and 160 of 20 ns. */
+    const char *parts[SCHED_SAMPLES] = {"static path: 57.000 us",
+                                        "static path: 87.000 us",
+                                        "static path: 87.000 us",
+                                        "static path: 3.200 us",
+                                        "static path: 140044.260 us",
+                                        "MATMUL",
+                                        "CLOBBER"};
     char words[1400];
 
     (void)state;
     for (unsigned i = 0; i < SCHED_SAMPLES; i++) {
+        if (sched_sample(i) == NULL)
+            continue;
         (void)snprintf(words, sizeof(words), "critical-path '%s' -o foreign.md", sched_sample(i));
         expect(0, words);
         sched_says(parts[i]);
@@ -28,13 +42,15 @@ static void paths(void **state)
     }
 }
 
-/* All six parts of each, and every scheduler's phases and idle time add up. */
-static void schedules(void **state)
+/* All six sections of each, and every scheduler's phases and idle time add up. */
+static void every_section_is_there_and_sums_agree(void **state)
 {
     char words[1400], title[10];
 
     (void)state;
     for (unsigned i = 0; i < SCHED_SAMPLES; i++) {
+        if (sched_sample(i) == NULL)
+            continue;
         (void)snprintf(words, sizeof(words), "sched '%s'", sched_sample(i));
         expect(0, words);
         for (int part = 1; part <= 6; part++) {
@@ -52,9 +68,8 @@ static void schedules(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(paths), cmocka_unit_test(schedules)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_static_path_is_found),
+                                       cmocka_unit_test(every_section_is_there_and_sums_agree)};
 
-    if (sched_sample(0) == NULL)
-        return 77;
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the artifact formats share: a directory of their own, files in it, the folder of foreign samples.
- */
+/* What the tests of the artifact formats share: a directory of their own, files in it, recordings in foreign layouts. */
 #ifndef TL_TESTS_ARTIFACT_FIXTURE_H
 #define TL_TESTS_ARTIFACT_FIXTURE_H
 
@@ -100,6 +99,16 @@ static inline char *fixture_read(const char *name, size_t *ret_size)
     return bytes;
 }
 
+/* A recording in the layouts of other writers, in this tree: tests/fixtures/README.md says which has which property. */
+static inline const char *fixture_recording(const char *name)
+{
+    static char path[1024];
+
+    (void)snprintf(path, sizeof(path), "%s/tests/fixtures/recordings/%s", TL_TEST_SOURCE_DIR, name);
+    assert_int_equal(access(path, R_OK), 0);
+    return path;
+}
+
 /* A path under the folder that several checkouts share, or NULL where it is absent. */
 static inline const char *fixture_shared(const char *name)
 {
@@ -111,6 +120,13 @@ static inline const char *fixture_shared(const char *name)
     else
         (void)snprintf(path, sizeof(path), "%s/../shared/%s", TL_TEST_SOURCE_DIR, name);
     return access(path, R_OK) == 0 ? path : NULL;
+}
+
+/* A row of a test's table: a recording of this tree (`name`), or one of another runtime ("samples/..."), which is NULL
+ * where the shared folder is absent. */
+static inline const char *fixture_foreign(const char *name)
+{
+    return strncmp(name, "samples/", 8) == 0 ? fixture_shared(name) : fixture_recording(name);
 }
 
 #endif
