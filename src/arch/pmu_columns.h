@@ -16,9 +16,9 @@
 #define LACKING(name_, unit_, lacking_) {.name = (name_), .unit = (unit_), .lacking = (lacking_)}
 /* clang-format on */
 
-#define FETCHES "instruction fetches are known to a machine's counters alone"
-#define CACHE "what the cache held is known to a machine's counters alone"
-#define CONFLICTS "it depends on addresses and order inside the kernel, which tl_count does not tell"
+#define FETCHES "only a machine's counters can count instruction fetches"
+#define CACHE "only a machine's counters can count hits and misses of a cache"
+#define CONFLICTS "it depends on addresses and order inside the kernel, which tl_count does not report"
 #define SCALAR_BYTES "kernels do not report what the scalar unit moves"
 #define ONE_PORT "a machine's cache has no second read port"
 

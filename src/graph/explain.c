@@ -20,8 +20,8 @@ static uint64_t size_to_set(const struct tl_graph *g, const struct tl_lack *lack
 
     assert(lack->used <= lack->size);             /* GI1 */
     assert(lack->need > lack->size - lack->used); /* GI4: something is missing */
-    if (lack->least > lack->size && g->opts.recycle)
-        return lack->least; /* it waits until the ring is empty */
+    if (lack->need_min > lack->size && g->opts.recycle)
+        return lack->need_min; /* it waits until the ring is empty */
     if (lack->resource == TL_RESOURCE_DEP_POOL)
         return wanted;
     while (size < wanted && size < UINT64_C(1) << 63)
@@ -72,7 +72,7 @@ static void explain_alone(const struct tl_graph *g, const struct tl_lack *lack, 
                    "%s of ring %u is too small: it has %llu %s, and %s alone takes %llu%s%s; set %s to at least %llu, "
                    "which holds this task; later ones may need more",
                    words->name, lack->ring, (unsigned long long)lack->size, lack->size == 1 ? words->one : words->unit,
-                   tl__graph_task_name(g, task), (unsigned long long)lack->least, why, beside, words->flag,
+                   tl__graph_task_name(g, task), (unsigned long long)lack->need_min, why, beside, words->flag,
                    (unsigned long long)size_to_set(g, lack));
 }
 
@@ -81,8 +81,8 @@ void tl__graph_explain_full(const struct tl_graph *g, const struct tl_lack *lack
     char holder[400];
 
     assert(lack->resource <= TL_RESOURCE_DEP_POOL && lack->ring < g->opts.rings);
-    assert(lack->least <= lack->need); /* GI4 */
-    if (lack->least > lack->size) {
+    assert(lack->need_min <= lack->need); /* GI4 */
+    if (lack->need_min > lack->size) {
         explain_alone(g, lack, buf, n);
         return;
     }

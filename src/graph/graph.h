@@ -90,12 +90,12 @@ struct tl_pred {
 
 enum tl_resource { TL_RESOURCE_WINDOW, TL_RESOURCE_HEAP, TL_RESOURCE_DEP_POOL };
 
-/* What a plan could not get: it needs `need` slots, bytes or entries, and `size - used` are free. `least`: what the
+/* What a plan could not get: it needs `need` slots, bytes or entries, and `size - used` are free. `need_min`: what the
  * task takes of an empty ring, once all before it is complete; if that is above `size`, the task alone does not fit. */
 struct tl_lack {
     uint32_t resource; /* enum tl_resource */
     uint32_t ring;
-    uint64_t need, used, size, least;
+    uint64_t need, used, size, need_min;
 };
 
 /* What tl__graph_plan decided. The arrays are the graph's, valid until its next call. */

@@ -8,8 +8,8 @@
 
 #include "base/guard_layout.h"
 
-/* `least` is what the task takes of an empty ring; `need`, at the ring's present position, may be more. */
-static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resource resource, uint64_t least,
+/* `need_min` is what the task takes of an empty ring; `need`, at the ring's present position, may be more. */
+static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resource resource, uint64_t need_min,
                    uint64_t need, struct tl_error *reterr)
 {
     uint32_t ring = plan->ring;
@@ -19,7 +19,7 @@ static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resou
 
     assert(need > 0);
     tl__ring_assert(r);
-    *lack = (struct tl_lack){.resource = resource, .ring = ring, .need = need, .least = least};
+    *lack = (struct tl_lack){.resource = resource, .ring = ring, .need = need, .need_min = need_min};
     switch (resource) {
     case TL_RESOURCE_WINDOW:
         lack->used = r->task_head - r->task_tail;
@@ -34,7 +34,7 @@ static int lacking(const struct tl_graph *g, struct tl_plan *plan, enum tl_resou
         lack->size = r->dep_pool;
         break;
     }
-    if (g->opts.recycle && least <= lack->size)
+    if (g->opts.recycle && need_min <= lack->size)
         return TL_EAGAIN;
     tl__graph_explain_full(g, lack, line, sizeof(line));
     return tl__fail(reterr, TL_ENOSPC, "%s", line);
@@ -103,7 +103,7 @@ static int carve_check(const struct tl_graph *g, const struct carve *c, struct t
 }
 
 /* What a task waits for can be complete before it is planned; what it retains needs an entry in any case. */
-static uint64_t least_deps(const struct tl_graph *g)
+static uint64_t min_deps(const struct tl_graph *g)
 {
     uint64_t n = 0;
 
@@ -222,7 +222,7 @@ int tl__graph_plan(struct tl_graph *g, const struct tl_task_args *args, const st
     if (code < 0)
         return code;
     if (g->preds.count > r->dep_pool - (r->dep_head - r->dep_tail))
-        return lacking(g, plan, TL_RESOURCE_DEP_POOL, least_deps(g), g->preds.count, reterr);
+        return lacking(g, plan, TL_RESOURCE_DEP_POOL, min_deps(g), g->preds.count, reterr);
 
     plan->args = args;
     plan->subtasks = *subtasks;

@@ -252,7 +252,7 @@ void tl__chip_free(struct tl_chip *c, uint64_t addr)
     tl__sim_memory_free(&c->memory, addr);
 }
 
-/* Whether [addr, addr + bytes) lies in device memory. */
+/* Whether [addr, addr + bytes) is in device memory. */
 static bool inside(const struct tl_chip *c, uint64_t addr, uint64_t bytes)
 {
     uint64_t offset = addr - TL_DEV_BASE;

@@ -100,7 +100,7 @@ static bool is_timer(int signal_number, int code)
 static const char *how(int signal_number, int code)
 {
     if (signal_number == SIGABRT)
-        return sanitized ? "abort() was called, by the sanitizer whose report stands above, or by the program"
+        return sanitized ? "abort() was called, by the sanitizer whose report is above, or by the program"
                          : "abort() was called";
     if (is_timer(signal_number, code) ||
         (code == SI_TKILL && tl_load_rlx(&timer_handed_on) == (uint32_t)signal_number)) /* relaxed: from on_ending */

@@ -91,7 +91,7 @@ struct tl_run_status {
     uint32_t code_known;     /* 1: code_offset and code_calls are set */
     uint32_t code_calls;     /* 1: of a call; the function that it called, in another object, crashed */
     tl_au64 orchestration;   /* enum tl_orchestration. writer: the orchestration's thread */
-    tl_au64 refused_submits; /* F3: submits of a run that has failed; the message stands. F4 in the host's wait */
+    tl_au64 refused_submits; /* F3: submits of a run that has failed; the message is written. F4 in the host's wait */
 };
 _Static_assert(sizeof(struct tl_run_status) == 4416, "fixed layout");
 _Static_assert(offsetof(struct tl_run_status, expected) == 56, "read by the peer");
