@@ -62,7 +62,7 @@ static int verification(const struct tl_recording *recording, const struct tl_du
     code = tl__dump_verify_text(&out, &verify);
     *ret_bytes = out.used;
     tl__rendering_fini(&out);
-    return code == TL_ELOST ? 0 : code; /* the recording has losses, and that is told */
+    return code == TL_ELOST ? 0 : code; /* the recording has losses, and they are reported */
 }
 
 static int npy(const struct tl_recording *recording, const struct tl_dump_pick *pick, size_t *ret_bytes)

@@ -39,7 +39,7 @@
 
 enum { FUNC_STEP, FUNC_CUBE, FUNC_MIX_AIC, FUNC_MIX_AIV, FUNC_COUNT };
 
-/* --- what ran, told by the kernels themselves -------------------------------------------------------------------- */
+/* --- what ran, as the kernels report it -------------------------------------------------------------------------- */
 
 struct submitted {
     uint64_t id, before; /* before: the task that it waits for by name; TL_NO_TASK: none */

@@ -472,7 +472,7 @@ static void begin_scope(void)
     w.scope_serials[w.n_scopes++] = ++w.next_serial;
 }
 
-/* Graphs of programs that are over: the next with the same windows begins anew in one of them. */
+/* Graphs of programs that are over: the next with the same windows starts again in one of them. */
 #define LEFT 32u
 
 static struct {

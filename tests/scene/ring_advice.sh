@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sizes of rings: what a failed run and `tasklens scope` advise is told as a bound, is more than what failed, and leads to a
-# run that ends well; what is told as enough of a good run is enough.
+# Sizes of rings: what a failed run and `tasklens scope` advise is given as a bound, is more than what failed, and leads to a
+# run that ends well; what is given as enough after a good run is enough.
 set -u
 tasklens=$1/tasklens
 failed=0

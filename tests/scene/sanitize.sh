@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `tasklens run --sanitize`: what the sanitizers find is told with kernel, task and line, ends with 3, and leaves the
+# `tasklens run --sanitize`: what the sanitizers find is reported with kernel, task and line, ends with 3, and leaves the
 # recording; good programs run as always. Of source files and of objects, in both device modes.
 set -u
 tasklens=$1/tasklens
@@ -48,7 +48,7 @@ expect 3 "AddressSanitizer: heap-buffer-overflow" "kernel \"my_kernel\", task r0
     "tasklens recover thread" -- ./heap.so --sanitize --device-mode thread --dump-args 2 --out thread
 "$tasklens" recover thread >log 2>&1 && [ -e thread/program/heap.so ] || { echo "recovered:"; cat log; failed=1; }
 
-# What cannot be done is told in one line.
+# What cannot be done is reported in one line.
 expect 2 "tasklens run --sanitize" "libasan.so" -- ./heap.so
 expect 2 "vector_add: No such file" "--sanitize takes a source file" -- vector_add --sanitize
 cc -g -fPIC -shared -I"$(dirname "$source")/../../include" heap.c -o plain.so || failed=1

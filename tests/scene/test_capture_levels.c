@@ -389,7 +389,7 @@ static void tags(struct tl_orch *o, const struct tl_program_args *in)
         tag_task[4] = use(o, &x, true);     /* an INOUT consumes it ... */
         tag_task[5] = use(o, &x, false);    /* ... and keeps it */
         write_to(o, &y, &x);
-        tag_task[6] = use(o, &x, false); /* written anew: another value */
+        tag_task[6] = use(o, &x, false); /* written again: another value */
         never_line = __LINE__ + 2;
         never = view;
         tl_dump_tag(o, &never);

@@ -230,7 +230,7 @@ static void orchestrate_turns(struct tl_orch *o, const struct tl_program_args *i
     }
 }
 
-/* Each turn's task is over, as a rule, before the next is submitted: then the heap is empty, and begins anew. */
+/* Each turn's task is over, as a rule, before the next is submitted: then the heap is empty, and starts again. */
 static void orchestrate_slowly(struct tl_orch *o, const struct tl_program_args *in)
 {
     const struct timespec moment = {.tv_nsec = 100000};

@@ -218,7 +218,7 @@ static void without_the_other_files(void **state)
     checked("two/merged_swimlane.json", "--count 'name:other(r0t0)=2'");
 }
 
-/* Names are a help: a damaged file of them is told, by this command as by the others, and the trace is made. */
+/* Names are optional: a damaged file of them is reported, by this command as by the others, and the trace is made. */
 static void damaged_names_are_no_end(void **state)
 {
     static const char *const others[] = {"sched", "critical-path", "deps"};

@@ -220,7 +220,7 @@ static void the_source_line_is_told(void **state)
             }
 }
 
-/* The copy in the recording is named, which is there when the object has been compiled anew. */
+/* The copy in the recording is named, which remains when the object has been compiled again. */
 static void the_recordings_copy_is_named(void **state)
 {
     char line[600];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --guard: an access past a buffer's end faults and is told by the argument; what alignment leaves beside a buffer is
+ * --guard: an access past a buffer's end faults and is reported with the argument; what alignment leaves beside a buffer is
  * looked at when its task is finished, and for all buffers at the end; programs without a fault run as without it.
  */
 #include "scene/cli.h"
@@ -33,7 +33,7 @@ static const char *const setups[] = {
     "-p a5sim --transport mapped",
 };
 
-/* 64 bytes past an output of the graph: nothing is seen without, all is told with it. */
+/* 64 bytes past an output of the graph: without it nothing is seen, with it all is reported. */
 static void past_an_output(void **state)
 {
     (void)state;

@@ -110,7 +110,7 @@ static void rounds_orchestrate_once(void **state)
     }
 }
 
-/* Rings build anew each time. */
+/* Rings are built again each time. */
 static void rings_do_not_keep(void **state)
 {
     char words[500];

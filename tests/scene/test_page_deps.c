@@ -97,7 +97,7 @@ static void two_thousand_tasks(void **state)
           "find('matmul'); note('kernel', text(by('found')));\n"
           "find('r0t1025'); note('task', text(by('found'))); next(); note('step', text(by('found')));\n"
           "note('tip', await ask(() => tip(middle))); note('panel', text(by('panel')));\n"
-          "mouse('click', [box.left + 2, box.top + 2]); note('let go', title());\n"
+          "mouse('click', [box.left + 2, box.top + 2]); note('released', title());\n"
           "mouse('click', middle); note('click', title() + ' ' + location.hash);\n"
           "document.querySelector('#panel a').click(); note('link', title());\n"
           "note('moved', await ask(() => { const t = tip(middle); return t.startsWith('r0t984 ') ? t : ''; }));\n"
@@ -119,7 +119,7 @@ static void two_thousand_tasks(void **state)
         "covered feeds 2 tasks r0t1065 store tensormap, flags: wait, argument 0 buffer 0x7f0010000000, read float32 "
         "[8, 8] offset 65600 written the same slice, overlap: covered r0t1066 store tensormap, flags: wait, argument "
         "1 buffer 0x7f0010000000, read float32 [8, 8] offset 65600 written the same slice, overlap: covered");
-    noted("let go: all 2,000 tasks");
+    noted("released: all 2,000 tasks");
     noted("click: r0t1025 #r0t1025");
     noted("link: r0t984");
     noted("moved: r0t984 load_block level 24, 1 block fed by 2 tasks, feeds 2 tasks");
@@ -182,7 +182,7 @@ static void hostile_names(void **state)
     assert_null(strstr(notes, "\nerror: "));
 }
 
-/* Where the page has drawn each task's name, as it told the canvas; `settled` waits until that does not change. */
+/* Where the page has drawn each task's name, as it passed it to the canvas; `settled` waits until that does not change. */
 static const char *const drawing =
     "const drawn = new Map(), paint = by('canvas').getContext('2d');\n"
     "const write = paint.fillText.bind(paint), turn = paint.setTransform.bind(paint);\n"
@@ -223,7 +223,7 @@ static void a_narrow_window(void **state)
             "find('r0t21'); next(); await rest(900);\n"
             "note('selected', title() + ' ' + same());\n"
             "window.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' })); await rest(300);\n"
-            "note('let go', title().slice(0, 3) + ' ' + same());\n"
+            "note('released', title().slice(0, 3) + ' ' + same());\n"
             "const at = await settled('r0t21'), seen = tasks();\n"
             "note('tip', tip(at));\n"
             "note('met', seen.length > 1 && seen.every(one => tip(place(one)).startsWith(one + ' ')));\n"
@@ -234,7 +234,7 @@ static void a_narrow_window(void **state)
         visit(page, "", script);
         noted("size: true");
         noted("selected: r0t21 true");
-        noted("let go: all true");
+        noted("released: all true");
         noted("tip: r0t21 store level 5, 1 block fed by 2 tasks, feeds 2 tasks");
         noted("met: true");
         noted("clicked: r0t21 #r0t21");

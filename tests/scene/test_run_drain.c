@@ -93,7 +93,7 @@ static void expect_line(const char *text)
 
 /*
  * 32 MB through a disk of 8 MB/s with a scheduler budget of one second: each of the two tasks stands still for two
- * seconds before it may go on. They complete, nothing is dropped, and the cause is told.
+ * seconds before it may go on. They complete, nothing is dropped, and the cause is reported.
  */
 static void no_budget_runs_while_a_lane_waits(void **state)
 {

@@ -19,7 +19,7 @@ static void expect_recording(const char *out, uint64_t at_least)
     assert_int_equal(tl__meta_read(fixture_path(out), &meta, NULL), 0);
     assert_in_range(meta.wall_ns, 1000, UINT64_C(1000000000000)); /* by the host's clock, if the device could not say */
     (void)snprintf(words, sizeof(words), "dump --verify %s", out);
-    tasklens(words); /* what the device was in the middle of may be lost, and that is told; what is there is right */
+    tasklens(words); /* unfinished records may be lost, and the loss is reported; the others are right */
     assert_true(exit_code == 0 || (exit_code == 4 && strstr(output, "lost: ") != NULL));
     assert_non_null(strstr(output, "; 0 faults"));
     assert_int_equal(tl_recording_open(fixture_path(out), &recording, NULL), 0);

@@ -329,7 +329,7 @@ static void a_recording_that_is_not_whole_any_more(void **state)
 }
 
 /* Killed while all its records were in buffers that were not full: payloads had been written, and no record names them.
- * What was thrown away is told, the second time too, and how the next run loses less. */
+ * What was removed is reported, the second time too, with the option that makes the next run lose less. */
 static void a_run_in_its_first_buffers(void **state)
 {
     char *first;

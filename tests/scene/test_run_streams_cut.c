@@ -123,7 +123,7 @@ static void check_dump(const char *dir)
     char words[200];
 
     (void)snprintf(words, sizeof(words), "dump --verify %s", dir);
-    tasklens(words); /* what the device was in the middle of may be lost, and that is told; what is there is right */
+    tasklens(words); /* unfinished records may be lost, and the loss is reported; the others are right */
     assert_true(exit_code == 0 || (exit_code == 4 && strstr(output, "lost: ") != NULL));
     assert_non_null(strstr(output, "; 0 faults"));
 }

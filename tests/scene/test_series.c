@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs of one worker, one behind the other: what each records is its own and later than the one before it, what is left
- * of runs that nobody waited for when their worker closes, and who is told of a kernel that never returns. (At random,
+ * of runs that nobody waited for when their worker closes, and which calls report a kernel that never returns. (At random,
  * and compared with workers that do nothing else: tests/stress/series.c.)
  */
 #include "unit/artifact_fixture.h"

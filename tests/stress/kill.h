@@ -41,7 +41,7 @@ uint64_t truth_of_meta(const char *dir, const struct truth *manifest, uint64_t *
 
 /* ---- leftovers.c ---- */
 
-/* Processes whose environment has `mark` ("NAME=value"); at most one pid is told. */
+/* Processes whose environment has `mark` ("NAME=value"); at most one pid is returned. */
 unsigned marked_processes(const char *mark, pid_t *ret_one);
 /* The chip's process of the host `pid`, or 0: no other child of it is one. */
 pid_t chip_of(pid_t pid);

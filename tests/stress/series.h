@@ -2,7 +2,7 @@
 /*
  * What a recording says, without what differs from one run of the same program to the next: which core and which
  * thread, when, where in device memory and in args.bin, what the runtime had already forgotten. As lines, sorted, so
- * that two recordings are compared and the first difference can be told.
+ * that two recordings are compared and the first difference can be named.
  */
 #ifndef TL_TESTS_STRESS_SERIES_H
 #define TL_TESTS_STRESS_SERIES_H

@@ -115,7 +115,7 @@ static void test_pipelined(void **state)
     assert_string_equal(found.wrong, "");
     assert_int_equal(found.records, 4 * 333);
     expect_whole_run(&w, 5, &two, &s2);
-    /* another lane count builds the pools anew */
+    /* another lane count builds the pools again */
     one = small_config(fresh_dir(), 2);
     must_begin(&w, 6, 2, &one, &s1);
     run_roles(&w, 0);

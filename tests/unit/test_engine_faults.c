@@ -250,7 +250,7 @@ static void test_garbage(void **state)
             run_roles(&w, 1); /* the other lane does not notice */
             expect_stopped(&w, &c, lane_pokes[i].field);
             c = small_config(fresh_dir(), 2);
-            must_begin(&w, 2, 2, &c, &mixed); /* on pools that were built anew */
+            must_begin(&w, 2, 2, &c, &mixed); /* on pools that were built again */
             run_roles(&w, 0);
             expect_whole_run(&w, 2, &c, &mixed);
             fake_world_fini(&w);

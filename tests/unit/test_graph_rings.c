@@ -108,7 +108,7 @@ static void heap_goes_round(void **state)
     tl__graph_destroy(g);
 }
 
-/* No buffer crosses the end: the rest of the turn is left out. An empty heap starts anew, so what fits at all fits. */
+/* No buffer crosses the end: the rest of the turn is left out. An empty heap starts again at its begin, so what fits at all fits. */
 static void heap_end_and_empty_heap(void **state)
 {
     struct tl_graph *g = make_graph(NULL);

@@ -478,7 +478,7 @@ static void damaged_headers_are_refused(void **state)
     assert_int_equal(tl__journal_open(fixture_dir, &r, &err), TL_EIO);
 }
 
-/* What a writer leaves that is killed in the middle of the header is told from a damaged journal. */
+/* The file of a writer that is killed in the middle of the header is distinguished from a damaged journal. */
 static void a_beginning_of_a_header_is_known(void **state)
 {
     struct tl_journal_writer *w;

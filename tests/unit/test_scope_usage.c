@@ -296,7 +296,7 @@ static void lost_boundaries(void **state)
     assert_true(u.scopes[1].open);
     assert_false(u.scopes[2].open);
     assert_true(u.scopes[3].open);
-    assert_int_equal(u.rings[1].use[TL_RING_TASKS].peak, 9); /* 9 - 0: what was given back meanwhile is not told */
+    assert_int_equal(u.rings[1].use[TL_RING_TASKS].peak, 9); /* 9 - 0: what was released in between is not known */
     assert_false(u.scopes[0].open);
     tl__scope_usage_fini(&u);
 }

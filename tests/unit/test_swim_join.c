@@ -331,7 +331,7 @@ static void a_host_orchestrator_is_placed(void **state)
     assert_int_equal(join.clock.orch, TL_SWIM_ORCH_PLACED);
     assert_int_equal(join.clock.uncertainty_ns, 30);
     assert_int_equal(join.clock.origin_cycles, 499950);
-    /* 500 ns of the host are 499.5 ns of the device, 9,999,000 ns before the origin; told in whole nanoseconds. */
+    /* 500 ns of the host are 499.5 ns of the device, 9,999,000 ns before the origin; given in integer nanoseconds. */
     assert_int_equal(tl__swim_orch_ps(&join.clock, 1000500), -9998500000);
     assert_int_equal(join.clock.first_ps, -9998500000);
     tl__swim_join_fini(&join);
