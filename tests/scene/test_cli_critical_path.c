@@ -7,7 +7,7 @@
 
 #define FOLDER "critical-path"
 
-static void whole(void **state)
+static void the_whole_report_is_the_golden(void **state)
 {
     char *report;
 
@@ -178,8 +178,12 @@ static void many_tasks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole),        cmocka_unit_test(reports),         cmocka_unit_test(trace),
-        cmocka_unit_test(lower_levels), cmocka_unit_test(what_is_missing), cmocka_unit_test(two_name_maps),
+        cmocka_unit_test(the_whole_report_is_the_golden),
+        cmocka_unit_test(reports),
+        cmocka_unit_test(trace),
+        cmocka_unit_test(lower_levels),
+        cmocka_unit_test(what_is_missing),
+        cmocka_unit_test(two_name_maps),
         cmocka_unit_test(many_tasks),
     };
 

@@ -39,7 +39,7 @@ static void golden(const char *words, const char *name)
     golden_is(output, path);
 }
 
-static void summary(void **state)
+static void the_whole_graph_is_summarized(void **state)
 {
     (void)state;
     golden("deps run", "summary.txt");
@@ -81,7 +81,7 @@ static void trees(void **state)
     golden("deps grid -t 45 --up 4 --limit 5", "up_limit.txt");
 }
 
-static void ways(void **state)
+static void the_shortest_path_is_shown(void **state)
 {
     (void)state;
     golden("deps run --path 1 r1t1", "path.txt");
@@ -100,7 +100,7 @@ static void lists(void **state)
     golden("deps run --tensor 0x7f0010000010 --kernel 1 --json", "tensor.json");
 }
 
-static void usage(void **state)
+static void bad_usage_is_refused_with_the_reason(void **state)
 {
     (void)state;
     expect(0, "deps --help");
@@ -178,7 +178,7 @@ static void parallel(void **state)
 }
 
 /* What answers at once on a small graph does so on a large one. */
-static void large(void **state)
+static void a_large_graph_is_answered_at_once(void **state)
 {
     (void)state;
     fixture_grid("large", 50000, 100);
@@ -267,9 +267,17 @@ static void pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(summary), cmocka_unit_test(one_task), cmocka_unit_test(trees),      cmocka_unit_test(ways),
-        cmocka_unit_test(lists),   cmocka_unit_test(usage),    cmocka_unit_test(bad_graphs), cmocka_unit_test(parallel),
-        cmocka_unit_test(large),   cmocka_unit_test(pictures), cmocka_unit_test(pages),
+        cmocka_unit_test(the_whole_graph_is_summarized),
+        cmocka_unit_test(one_task),
+        cmocka_unit_test(trees),
+        cmocka_unit_test(the_shortest_path_is_shown),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(bad_usage_is_refused_with_the_reason),
+        cmocka_unit_test(bad_graphs),
+        cmocka_unit_test(parallel),
+        cmocka_unit_test(a_large_graph_is_answered_at_once),
+        cmocka_unit_test(pictures),
+        cmocka_unit_test(pages),
     };
 
     return cmocka_run_group_tests(tests, setup, fixture_teardown);

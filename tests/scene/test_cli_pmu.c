@@ -81,7 +81,7 @@ static int setup(void **state)
     return tl__name_map_write(fixture_path("run"), "default", &map, &error);
 }
 
-static void views(void **state)
+static void each_view_is_the_golden_text(void **state)
 {
     (void)state;
     expect(0, "pmu run");
@@ -100,7 +100,7 @@ static void views(void **state)
     golden_is(output, "pmu/help.txt");
 }
 
-static void messages(void **state)
+static void bad_usage_and_input_are_refused(void **state)
 {
     (void)state;
     refuses("pmu nowhere", "nowhere: no such file");
@@ -120,7 +120,7 @@ static void messages(void **state)
 }
 
 /* Cut at a line's end the file is well-formed: only the run knows how many rows there were. */
-static void a_cut_file(void **state)
+static void a_cut_file_is_refused(void **state)
 {
     char command[1200];
 
@@ -171,7 +171,7 @@ static void files_of_other_writers_are_shown(void **state)
     }
 }
 
-static void rows_of_several_runs(void **state)
+static void rows_of_several_runs_are_kept_apart(void **state)
 {
     static const char rows[] = "run_epoch,thread_id,core_id,task_id,func_id,core_type,pmu_total_cycles,a,event_type\n"
                                "4,0,0,0x0,0,0,10,1,2\n7,0,0,0x0,0,0,20,2,2\n4,0,0,0x1,0,0,30,3,2\n";
@@ -193,11 +193,11 @@ static void rows_of_several_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(views),
-        cmocka_unit_test(messages),
-        cmocka_unit_test(a_cut_file),
+        cmocka_unit_test(each_view_is_the_golden_text),
+        cmocka_unit_test(bad_usage_and_input_are_refused),
+        cmocka_unit_test(a_cut_file_is_refused),
         cmocka_unit_test(files_of_other_writers_are_shown),
-        cmocka_unit_test(rows_of_several_runs),
+        cmocka_unit_test(rows_of_several_runs_are_kept_apart),
     };
 
     return cmocka_run_group_tests(tests, setup, fixture_teardown);

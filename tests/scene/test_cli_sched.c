@@ -4,7 +4,7 @@
 
 #define FOLDER "sched"
 
-static void whole(void **state)
+static void all_parts_of_a_level_4_recording_are_shown(void **state)
 {
     (void)state;
     sched_record("run", 4, sched_fixture_deps, sched_fixture_names);
@@ -19,7 +19,7 @@ static void whole(void **state)
 }
 
 /* Level 1 without a graph: what can be said is said, the rest says what it needs. */
-static void subsets(void **state)
+static void a_part_without_its_data_names_the_flag(void **state)
 {
     (void)state;
     sched_record("bare", 1, NULL, NULL);
@@ -44,7 +44,7 @@ static void subsets(void **state)
     sched_says("\n6. critical path: needs a usable deps.json: its edges have a cycle of 3 tasks: r0t");
 }
 
-static void refusals(void **state)
+static void bad_usage_and_input_are_refused(void **state)
 {
     (void)state;
     sched_record("nolane", 0, sched_fixture_deps, NULL);
@@ -59,9 +59,9 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole),
-        cmocka_unit_test(subsets),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(all_parts_of_a_level_4_recording_are_shown),
+        cmocka_unit_test(a_part_without_its_data_names_the_flag),
+        cmocka_unit_test(bad_usage_and_input_are_refused),
 
     };
 

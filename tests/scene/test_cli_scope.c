@@ -24,7 +24,7 @@ static int setup(void **state)
     return 0;
 }
 
-static void the_text(void **state)
+static void the_text_is_the_golden(void **state)
 {
     (void)state;
     expect(0, "scope run");
@@ -93,7 +93,7 @@ static void every_way_to_name_it(void **state)
     free(first);
 }
 
-static void refusals(void **state)
+static void bad_usage_and_input_are_refused(void **state)
 {
     (void)state;
     refuses("scope nowhere", "nowhere");
@@ -110,7 +110,7 @@ static void refusals(void **state)
 }
 
 /* One file that asks for nothing else. */
-static void the_page(void **state)
+static void the_page_is_written(void **state)
 {
     char *page;
     size_t size;
@@ -164,12 +164,12 @@ static void files_of_other_writers_are_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text),
+        cmocka_unit_test(the_text_is_the_golden),
         cmocka_unit_test(no_line_of_a_part),
         cmocka_unit_test(for_machines),
         cmocka_unit_test(every_way_to_name_it),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(the_page),
+        cmocka_unit_test(bad_usage_and_input_are_refused),
+        cmocka_unit_test(the_page_is_written),
         cmocka_unit_test(files_of_other_writers_are_shown),
     };
 

@@ -129,7 +129,7 @@ static void two_thousand_tasks(void **state)
 }
 
 /* Every source, a mix, a scope, edges by click; opened at a task. */
-static void everything(void **state)
+static void sources_mixes_scopes_and_edges_are_shown(void **state)
 {
     (void)state;
     fixture_deps("run");
@@ -271,9 +271,9 @@ static int has_chromium(void)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(two_thousand_tasks), cmocka_unit_test(everything),
-                                       cmocka_unit_test(hostile_names), cmocka_unit_test(odd_graphs),
-                                       cmocka_unit_test(a_narrow_window)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_thousand_tasks), cmocka_unit_test(sources_mixes_scopes_and_edges_are_shown),
+        cmocka_unit_test(hostile_names), cmocka_unit_test(odd_graphs), cmocka_unit_test(a_narrow_window)};
 
     if (!has_chromium())
         return 77;

@@ -214,7 +214,7 @@ static void resources(void **state)
 }
 
 /* A directory that cannot be made: the system's reason, and not that of a later look at what is not there. */
-static void unwritable(void **state)
+static void a_directory_that_cannot_be_made_is_refused_with_the_reason(void **state)
 {
     char command[1000], *code;
 
@@ -250,7 +250,7 @@ int main(void)
         cmocka_unit_test(graphs),
         cmocka_unit_test(npy_files),
         cmocka_unit_test(resources),
-        cmocka_unit_test(unwritable),
+        cmocka_unit_test(a_directory_that_cannot_be_made_is_refused_with_the_reason),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

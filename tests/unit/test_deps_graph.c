@@ -184,7 +184,7 @@ static void cycle_is(const char *want)
     assert_string_equal(got, want);
 }
 
-static void cycles(void **state)
+static void a_cycle_is_found(void **state)
 {
     (void)state;
     fixture_graph(&f, 7); /* 0 -> 1 -> 2 -> 3 -> 1, 3 -> 4 -> 5, 6 */
@@ -266,7 +266,7 @@ static void walks(void **state)
     fixture_free(&f);
 }
 
-static void ways(void **state)
+static void a_shortest_path_is_found(void **state)
 {
     struct tl_deps_path path;
 
@@ -314,16 +314,11 @@ static void tensors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_task_at_all),
-        cmocka_unit_test(levels_and_ends),
-        cmocka_unit_test(the_greatest_of_many),
-        cmocka_unit_test(flags),
-        cmocka_unit_test(ends_that_are_not_listed),
-        cmocka_unit_test(cycles),
-        cmocka_unit_test(parallel_edges),
-        cmocka_unit_test(walks),
-        cmocka_unit_test(ways),
-        cmocka_unit_test(tensors),
+        cmocka_unit_test(no_task_at_all),           cmocka_unit_test(levels_and_ends),
+        cmocka_unit_test(the_greatest_of_many),     cmocka_unit_test(flags),
+        cmocka_unit_test(ends_that_are_not_listed), cmocka_unit_test(a_cycle_is_found),
+        cmocka_unit_test(parallel_edges),           cmocka_unit_test(walks),
+        cmocka_unit_test(a_shortest_path_is_found), cmocka_unit_test(tensors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

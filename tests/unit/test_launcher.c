@@ -39,7 +39,7 @@ static void expect_rank(const char *name, uint32_t rank, uint32_t ranks, const c
     assert_string_equal(l.job, job);
 }
 
-static void nobody(void **state)
+static void without_a_launcher_there_is_one_rank(void **state)
 {
     (void)state;
     assert_int_equal(FIND("PATH", "/bin"), 0);
@@ -105,7 +105,7 @@ static void wrong_variables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody),
+        cmocka_unit_test(without_a_launcher_there_is_one_rank),
         cmocka_unit_test(each_launcher),
         cmocka_unit_test(a_batch_script_is_no_rank),
         cmocka_unit_test(wrong_variables),

@@ -67,7 +67,7 @@ static void spent_is(const struct fixture *f, uint64_t kernel, uint64_t busy, ui
 }
 
 /* 0 feeds 1 and 2, both feed 3; 2 is the longer arm. */
-static void diamond(void **state)
+static void the_longer_arm_of_a_diamond_is_the_static_path(void **state)
 {
     const struct world_slice slices[] = {
         {0, 0, 90, 100, 200}, {1, 0, 220, 230, 280}, {2, 1, 225, 240, 540}, {3, 0, 560, 565, 600}};
@@ -250,7 +250,7 @@ static void nothing_at_all(void **state)
     done(&f);
 }
 
-static void cycles(void **state)
+static void a_cycle_is_refused_with_its_tasks(void **state)
 {
     const struct tl_path_edge three[] = {{0, 1}, {1, 2}, {2, 3}, {3, 1}, {3, 4}}, self[] = {{1, 1}};
     struct tl_path_edge ring[12];
@@ -279,7 +279,7 @@ static void cycles(void **state)
 }
 
 /* 65,536 tasks in a chain on one core, and as many edges: no recursion, nothing quadratic. */
-static void large(void **state)
+static void a_long_chain_takes_linear_time(void **state)
 {
     enum { N = 65536 };
     struct world_slice *slices = calloc(N, sizeof(*slices));
@@ -306,7 +306,7 @@ static void large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(diamond),
+        cmocka_unit_test(the_longer_arm_of_a_diamond_is_the_static_path),
         cmocka_unit_test(one_core),
         cmocka_unit_test(core_bound_from_when_it_is_ready),
         cmocka_unit_test(chain_on_one_core),
@@ -316,8 +316,8 @@ int main(void)
         cmocka_unit_test(impossible_times),
         cmocka_unit_test(no_length),
         cmocka_unit_test(nothing_at_all),
-        cmocka_unit_test(cycles),
-        cmocka_unit_test(large),
+        cmocka_unit_test(a_cycle_is_refused_with_its_tasks),
+        cmocka_unit_test(a_long_chain_takes_linear_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
