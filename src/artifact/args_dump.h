@@ -44,7 +44,7 @@ struct tl_dump_reader; /* made by tl__dump_open, ended by tl__dump_close */
 
 /* See tl_recording_open, but `dir` is the directory that holds args_dump.json. */
 int tl__dump_open(const char *dir, struct tl_dump_reader **ret_reader, struct tl_error *reterr);
-/* The same from memory, without a payload file. `name` stands in messages. The bytes are not needed afterwards. */
+/* The same from memory, without a payload file. `name` appears in messages. The bytes are not needed afterwards. */
 int tl__dump_parse(const void *bytes, size_t size, const char *name, struct tl_dump_reader **ret_reader,
                    struct tl_error *reterr);
 /* NULL is fine. */

@@ -325,7 +325,7 @@ static void check_record(const struct tl_dump_reader *reader, uint64_t i, bool h
     const void *data = NULL;
 
     if (i > 0 && tl__dump_compare(r - 1, r) > 0)
-        fault(v, &v->out_of_order, i, "stands before its predecessor in (task_id, stage, arg_index, role)");
+        fault(v, &v->out_of_order, i, "comes before its predecessor in (task_id, stage, arg_index, role)");
     if (!size_is_right(r))
         fault(v, &v->bad_size, i, "bin_size is not what dtype and shape say");
     if (r->bin_size == 0)

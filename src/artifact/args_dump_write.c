@@ -182,7 +182,7 @@ static const char *put_records(struct tl_json *j, const struct tl_dump_record *r
         const char *fault = tl__dump_record_fault(&records[i], has_bin);
 
         if (fault == NULL && i > 0 && tl__dump_compare(&records[i - 1], &records[i]) > 0)
-            fault = "it stands before its predecessor in (task_id, stage, arg_index, role)";
+            fault = "it comes before its predecessor in (task_id, stage, arg_index, role)";
         if (fault != NULL) {
             *ret_index = i;
             return fault;

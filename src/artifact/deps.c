@@ -81,7 +81,8 @@ int tl__deps_index(struct tl_deps *d, struct tl_error *reterr)
 
     drop_index(d);
     if (d->n_tasks >= UINT32_MAX)
-        return tl__fail(reterr, TL_EPARSE, "%llu tasks: more than can be told apart", (unsigned long long)d->n_tasks);
+        return tl__fail(reterr, TL_EPARSE, "%llu tasks: more than there are numbers for",
+                        (unsigned long long)d->n_tasks);
     if (!alloc_index(d)) {
         drop_index(d);
         return tl__fail(reterr, TL_ENOMEM, "out of memory");

@@ -90,7 +90,7 @@ int tl__deps_write(const char *dir, const struct tl_deps *d, struct tl_error *re
  * with tl__deps_fini. */
 int tl__deps_read(const char *path, struct tl_deps *ret_deps, struct tl_error *reterr);
 int tl__deps_parse(const void *text, size_t bytes, const char *name, struct tl_deps *ret_deps, struct tl_error *reterr);
-/* Builds the index (the readers do). TL_ENOMEM; TL_EPARSE: a task id stands twice. */
+/* Builds the index (the readers do). TL_ENOMEM; TL_EPARSE: a task id appears twice. */
 int tl__deps_index(struct tl_deps *d, struct tl_error *reterr);
 /* Position of a task, or UINT32_MAX. */
 uint32_t tl__deps_find(const struct tl_deps *d, uint64_t task_id);

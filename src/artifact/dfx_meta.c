@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One table says for each plain field where it lies and what it is called; the writer and the reader both walk it.
+ * One table says for each plain field where it is and what it is called; the writer and the reader both walk it.
  * Streams, losses and cut tensors are lists of such objects.
  */
 #include "artifact/dfx_meta.h"

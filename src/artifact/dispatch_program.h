@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dispatch_program.json: which program a dispatch of a distributed run ran (docs/formats/dispatch_program.md). It
- * stands in ROOT/rank<R>/d<K>/ beside what was recorded, because the path says where something ran, not what. One
+ * is in ROOT/rank<R>/d<K>/ beside what was recorded, because the path says where something ran, not what. One
  * writer and one reader; files made by others of this kind may say no more than the program's name.
  */
 #ifndef TL_ARTIFACT_DISPATCH_PROGRAM_H
@@ -33,7 +33,7 @@ struct tl_dispatch {
 struct tl_dispatch_identity {
     char run_id[64];
     uint64_t task_slot;
-    uint32_t group_index, group_size; /* size 0: not told */
+    uint32_t group_index, group_size; /* size 0: not stated */
 };
 
 /* Reads DIR/dispatch_identity.json (docs/formats/dispatch_program.md). A run_id may be a number. TL_ENOENT, TL_EIO;
@@ -44,7 +44,7 @@ int tl__dispatch_write(const char *dir, const struct tl_dispatch *dispatch, stru
 /* Reads it. Fields that are not there stay 0, but for the program. TL_ENOENT, TL_EIO, TL_EVERSION; TL_EPARSE, also for
  * a rank that is none of its ranks. */
 int tl__dispatch_read(const char *dir, struct tl_dispatch *ret_dispatch, struct tl_error *reterr);
-/* The same from memory; `name` stands in messages. */
+/* The same from memory; `name` appears in messages. */
 int tl__dispatch_parse(const void *text, size_t bytes, const char *name, struct tl_dispatch *ret_dispatch,
                        struct tl_error *reterr);
 

@@ -12,7 +12,7 @@
 
 #define NEXT_START "    {\"task_id\": \"0x"
 
-/* Moves *at past the literal, if it stands there. */
+/* Moves *at past the literal, if it is there. */
 #define TAKE(at, literal)                                                                                              \
     (memcmp(*(at), (literal), sizeof(literal) - 1) == 0 ? (*(at) += sizeof(literal) - 1, true) : false)
 

@@ -23,7 +23,7 @@ struct tl_out {
     char path[TL_PATHNAME_BYTES], temp[TL_PATHNAME_BYTES];
 };
 
-/* Starts PATH, which a user may name: a device or a FIFO is written to as it stands. TL_EINVAL (path too long),
+/* Starts PATH, which a user may name: a device or a FIFO is written to as it is. TL_EINVAL (path too long),
  * TL_ENOENT, TL_EIO, TL_ENOSPC. After a failure there is nothing to end. */
 int tl__out_open(struct tl_out *out, const char *path, struct tl_error *reterr);
 /* The same for DIR/NAME. */

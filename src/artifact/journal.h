@@ -79,7 +79,7 @@ struct tl_journal_block {
 
 struct tl_journal_writer; /* made by tl__journal_create, ended by tl__journal_close */
 
-/* Creates DIR/run.journal (TL_EEXIST if it stands there) and writes the header. While the writer lives it holds a lock
+/* Creates DIR/run.journal (TL_EEXIST if it is there) and writes the header. While the writer lives it holds a lock
  * (flock) on the file, so that nobody takes it for that of a dead process. */
 int tl__journal_create(const char *dir, const struct tl_journal_run *run, struct tl_journal_writer **ret_writer,
                        struct tl_error *reterr);
@@ -109,7 +109,7 @@ struct tl_journal_report {
     bool torn;                                        /* the file ends inside a block */
     bool corrupt;                                     /* something else is not what it says */
     bool begun;                                       /* the run had cleared its directory */
-    bool tells_begun;                                 /* the journal's version tells that at all */
+    bool says_begun;                                  /* the journal's version says that at all */
     char reason[160];                                 /* the first damage in words; "" when there is none */
 };
 
@@ -125,7 +125,7 @@ bool tl__journal_not_begun(const char *path);
 /* True if somebody has it open as its writer does, or recovers from it: then it is not that of a dead process. False
  * also where there is none. Any thread, any process; changes nothing. */
 bool tl__journal_lives(const char *path);
-/* tl__journal_open over an image in memory, borrowed until the reader is closed, 8-byte aligned. `name` stands in
+/* tl__journal_open over an image in memory, borrowed until the reader is closed, 8-byte aligned. `name` appears in
  * messages. */
 int tl__journal_open_memory(const void *image, size_t size, const char *name, struct tl_journal_reader **ret_reader,
                             struct tl_error *reterr);

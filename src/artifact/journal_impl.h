@@ -52,14 +52,14 @@ bool tl__journal_seen(const struct tl_journal_reader *r, struct tl_journal_key k
 
 /* ---- journal_resync.c ---- */
 
-/* What stands at `at`. *ret_header is set unless it is TL_JOURNAL_BAD, and complete unless it is TL_JOURNAL_CUT. */
+/* What is at `at`. *ret_header is set unless it is TL_JOURNAL_BAD, and complete unless it is TL_JOURNAL_CUT. */
 enum tl_journal_sight tl__journal_look(struct tl_journal_reader *r, uint64_t at,
                                        struct tl_journal_block_header *ret_header);
-/* Moves from damage at r->at to the next intact block, or to the end, and counts what lies between. 2, or TL_ENOMEM. */
+/* Moves from damage at r->at to the next intact block, or to the end, and counts what is between. 2, or TL_ENOMEM. */
 int tl__journal_resync(struct tl_journal_reader *r);
 /* At the end: how many blocks and records the damage took, as far as that is known. 0 or TL_ENOMEM. */
 int tl__journal_count_missing(struct tl_journal_reader *r);
-/* The copy of the header in the first block, wherever that stands. */
+/* The copy of the header in the first block, wherever that is. */
 bool tl__journal_find_begun(struct tl_journal_reader *r, struct tl_journal_run *ret_run);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a journal: every intact block, wherever it stands. Where a block is not what it says, the reader looks for
- * the next one behind it (journal_resync.c) and counts what lies between. A file that ends inside a block is torn: its
+ * Reading a journal: every intact block, wherever it is. Where a block is not what it says, the reader looks for
+ * the next one behind it (journal_resync.c) and counts what is between. A file that ends inside a block is torn: its
  * writer was killed, and that block had not reached the host.
  */
 #include <errno.h>
@@ -114,7 +114,7 @@ static int read_header(struct tl_journal_reader *r, const char *name, struct tl_
     r->at = header.header_bytes;
     r->report.bytes_good = r->at;
     /* Before version 2 nothing said that the directory had been cleared. */
-    r->report.tells_begun = header.min_reader_version >= 2;
+    r->report.says_begun = header.min_reader_version >= 2;
     return 0;
 }
 
@@ -127,7 +127,7 @@ static int find_run(struct tl_journal_reader *r, const char *name, struct tl_err
     struct tl_journal_run copy;
 
     if (code == TL_EPARSE && tl__journal_find_begun(r, &copy) && take_run(r, &copy, name, NULL) == 0) {
-        r->report.tells_begun = true;
+        r->report.says_begun = true;
         return 0;
     }
     return code == 0 ? 0 : tl__fail(reterr, code, "%s", why.msg);

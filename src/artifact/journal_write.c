@@ -130,7 +130,7 @@ static int cut_back(struct tl_journal_writer *w, int code)
     return code;
 }
 
-/* Checksums of the block that lies in the scratch, and its bytes into the file. */
+/* Checksums of the block that is in the scratch, and its bytes into the file. */
 static int append_scratch(struct tl_journal_writer *w, size_t total)
 {
     struct tl_journal_block_header header;

@@ -6,7 +6,7 @@
 #include "base/json_tape.h"
 
 /* 0, or the first line's error, with the line's number in the message. reterr->offset: lines read, also
- * without an error. `name` stands in
+ * without an error. `name` appears in
  * messages. */
 int tl__json_lines_parse(const void *text, size_t bytes, const char *name, const struct tl_tape_spec *spec,
                          struct tl_error *reterr);

@@ -43,7 +43,7 @@ struct tl_npy {
     uint64_t shape[TL_NPY_MAX_DIMS];
     uint64_t bytes;                 /* of the data */
     void *data;                     /* after tl__npy_read: ours, see tl__npy_free. Writers borrow it. */
-    bool fortran_order, big_endian; /* how the data lies; always false after tl__npy_read, and for writers */
+    bool fortran_order, big_endian; /* how the data is laid out; always false after tl__npy_read, and for writers */
 };
 
 /* "float32", ... Never NULL. */

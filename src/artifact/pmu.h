@@ -41,14 +41,14 @@ struct tl_pmu {
     uint32_t first_epoch, last_epoch; /* min and max run_epoch of the rows */
 };
 
-/* Writes DIR/pmu.csv by rename, rows as they stand. TL_EIO, TL_ENOSPC. */
+/* Writes DIR/pmu.csv by rename, rows as they are. TL_EIO, TL_ENOSPC. */
 int tl__pmu_write(const char *dir, const struct tl_pmu *pmu, struct tl_error *reterr);
 /* Leaves the rows of that run alone. How many. */
 uint64_t tl__pmu_keep_run(struct tl_pmu *pmu, uint32_t run_epoch);
 /* Reads the file at `path`. TL_ENOENT, TL_EIO, TL_ENOMEM; TL_EPARSE with file, line and column. *ret_pmu is the
  * caller's: end with tl__pmu_fini. */
 int tl__pmu_read(const char *path, struct tl_pmu *ret_pmu, struct tl_error *reterr);
-/* The same from memory; `name` stands in messages. */
+/* The same from memory; `name` appears in messages. */
 int tl__pmu_parse(const void *text, size_t bytes, const char *name, struct tl_pmu *ret_pmu, struct tl_error *reterr);
 void tl__pmu_fini(struct tl_pmu *pmu);
 
@@ -73,7 +73,7 @@ struct tl_pmu_meta {
     uint64_t clock_freq_hz; /* of pmu_total_cycles and of every column in cycles */
     uint64_t records, dropped;
     uint32_t version, event_type;
-    uint32_t run_epoch; /* of the rows; 0: not told */
+    uint32_t run_epoch; /* of the rows; 0: not stated */
     uint32_t n_columns;
     struct tl_pmu_meta_column columns[TL_PMU_MAX_COLUMNS]; /* pmu_total_cycles first */
     uint32_t n_silent;
@@ -86,7 +86,7 @@ int tl__pmu_meta_write(const char *dir, const struct tl_pmu_meta *meta, struct t
 /* Reads DIR/pmu_meta.json. TL_ENOENT; TL_EPARSE with file and field; TL_EVERSION. Lists of unknown length are cut to
  * what the struct holds. *ret_meta is the caller's: end with tl__pmu_meta_fini. */
 int tl__pmu_meta_read(const char *dir, struct tl_pmu_meta *ret_meta, struct tl_error *reterr);
-/* The same from memory; `name` stands in messages. */
+/* The same from memory; `name` appears in messages. */
 int tl__pmu_meta_parse(const void *text, size_t bytes, const char *name, struct tl_pmu_meta *ret_meta,
                        struct tl_error *reterr);
 void tl__pmu_meta_fini(struct tl_pmu_meta *meta);

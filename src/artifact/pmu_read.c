@@ -52,7 +52,7 @@ static int bad_cell(struct parser *p, unsigned column, const char *expected)
                        shown < c->length ? "..." : "");
 }
 
-/* Where the cell at `at` ends, before `end`; what stands between quotes is its text. */
+/* Where the cell at `at` ends, before `end`; what is between quotes is its text. */
 static const char *take_cell(const struct parser *p, const char *at, const char *end, struct cell *ret_cell)
 {
     const char *from = at, *quote = NULL, *stop;
@@ -109,7 +109,7 @@ static bool is_blank(const struct cell *cells, unsigned n)
     return trimmed(cells, n, 0) == 0;
 }
 
-/* What stands before the header, and what stands between its cells: the most frequent of three in its line. */
+/* What is before the header, and what is between its cells: the most frequent of three in its line. */
 static void find_separator(struct parser *p)
 {
     static const char separators[] = ",;\t";
@@ -187,7 +187,7 @@ static bool hex(const struct cell *c, uint64_t *ret_value)
 
 static int twice(struct parser *p, const char *column)
 {
-    return tl__fail_at(p->reterr, TL_EPARSE, 1, "%s: line 1: column '%s' stands twice", p->name, column);
+    return tl__fail_at(p->reterr, TL_EPARSE, 1, "%s: line 1: column '%s' appears twice", p->name, column);
 }
 
 static int take_header(struct parser *p)

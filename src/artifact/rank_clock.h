@@ -52,7 +52,7 @@ int tl__rank_clock_write(const char *dir, const struct tl_rank_clock *clock, str
 /* Reads it. Rank, reference, method are required, offset and error too unless the method is unknown. TL_ENOENT, TL_EIO,
  * TL_EPARSE, TL_EVERSION. */
 int tl__rank_clock_read(const char *dir, struct tl_rank_clock *ret_clock, struct tl_error *reterr);
-/* The same from memory; `name` stands in messages. */
+/* The same from memory; `name` appears in messages. */
 int tl__rank_clock_parse(const void *text, size_t bytes, const char *name, struct tl_rank_clock *ret_clock,
                          struct tl_error *reterr);
 

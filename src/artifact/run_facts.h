@@ -14,7 +14,7 @@ struct tl_run_facts {
     uint32_t clusters, schedulers; /* used. Core ids: the AICs by cluster, then the AIVs by cluster */
     uint32_t host_build;           /* 1: the graph was built to its end before the first task ran */
     uint32_t lane_streams;         /* bit: the stream had lanes, be it on or off in this run */
-    char arch[8];                  /* the chip's arch by name, with a zero behind it; "": not told */
+    char arch[8];                  /* the chip's arch by name, with a zero behind it; "": not stated */
 };
 
 #endif

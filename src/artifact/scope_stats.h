@@ -69,7 +69,7 @@ int tl__scope_stats_write(const char *dir, const struct tl_scope_stats *s, struc
  * returned is in range; that heads and tails make sense is for analysis/scope/scope_usage.h to see. The caller's: end with
  * tl__scope_stats_fini. */
 int tl__scope_stats_read(const char *path, struct tl_scope_stats *ret_stats, struct tl_error *reterr);
-/* The same from memory; `name` stands in messages. */
+/* The same from memory; `name` appears in messages. */
 int tl__scope_stats_parse(const void *text, size_t bytes, const char *name, struct tl_scope_stats *ret_stats,
                           struct tl_error *reterr);
 

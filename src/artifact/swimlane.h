@@ -144,7 +144,7 @@ struct tl_swimlane {
     struct tl_swim_orch *orchs;
     uint64_t n_cores, n_aicpus, n_phases, n_orchs; /* rows */
     struct tl_swim_stream *streams;                /* by the file's order; the older form has none */
-    struct tl_swim_upload *uploads;                /* as they stand; NULL: none */
+    struct tl_swim_upload *uploads;                /* as they are; NULL: none */
     uint64_t n_streams, n_uploads;
     uint64_t n_lifecycles;   /* control threads in aicpu_lifecycle_records */
     enum tl_swim_form form;  /* of the file that was read, or is to be written */
@@ -178,12 +178,12 @@ unsigned tl__phase_group(unsigned kind);
 /* Old spellings count: fanout is resolve, prestage is early_dispatch. The kind, or TL_ENOENT. */
 int tl__phase_parse(const char *name, size_t length);
 
-/* Writes DIR/chip_swimlane_records.json by rename, rows as they stand in `s`. TL_EIO, TL_ENOSPC, TL_ENOMEM. */
+/* Writes DIR/chip_swimlane_records.json by rename, rows as they are in `s`. TL_EIO, TL_ENOSPC, TL_ENOMEM. */
 int tl__swimlane_write(const char *dir, const struct tl_swimlane *s, struct tl_error *reterr);
 /* Reads the file at `path`. Lengths agree (core ids are below num_cores, threads any). TL_ENOENT, TL_EIO, TL_ENOMEM;
  * TL_EPARSE with file, row and field. *ret_swimlane is the caller's: end with tl__swimlane_fini. */
 int tl__swimlane_read(const char *path, struct tl_swimlane *ret_swimlane, struct tl_error *reterr);
-/* The same from memory; `name` stands in messages. */
+/* The same from memory; `name` appears in messages. */
 int tl__swimlane_parse(const void *text, size_t bytes, const char *name, struct tl_swimlane *ret_swimlane,
                        struct tl_error *reterr);
 void tl__swimlane_fini(struct tl_swimlane *s);

@@ -53,7 +53,7 @@ int tl__swimlane_place_others(struct tl_swim_phase *phases, uint64_t count);
 
 /* ---- the writer ---- */
 
-/* Rows in the order of their threads, each thread's as they stand. */
+/* Rows in the order of their threads, each thread's as they are. */
 struct tl_swim_by_thread {
     uint64_t *order;  /* rows */
     uint64_t *starts; /* threads + 1, into order */

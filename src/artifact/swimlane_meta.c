@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The swimlane's head: cores and clocks; and what the whole says: rows that stand twice. */
+/* The swimlane's head: cores and clocks; and what the whole says: rows that appear twice. */
 #include <stdio.h>
 #include <string.h>
 
@@ -185,7 +185,7 @@ int tl__swimlane_take_metadata(struct tl_tape *t, struct tl_swimlane *s)
     if (code == 0)
         code = tl__tape_u64(t, f[CLOCK], names[CLOCK], UINT64_MAX, &s->clock_freq_hz);
     if (code == 0 && s->clock_freq_hz == 0)
-        return tl__tape_fail(t, TL_EPARSE, names[CLOCK], "0: times cannot be told");
+        return tl__tape_fail(t, TL_EPARSE, names[CLOCK], "0: there is no time without it");
     if (code == 0)
         code = tl__tape_u32(t, f[NUM_CORES], names[NUM_CORES], &s->num_cores);
     if (code == 0)
@@ -205,7 +205,7 @@ int tl__swimlane_take_metadata(struct tl_tape *t, struct tl_swimlane *s)
     return code;
 }
 
-/* ---- rows that stand twice ---- */
+/* ---- rows that appear twice ---- */
 
 struct seat {
     uint64_t core_and_reg;

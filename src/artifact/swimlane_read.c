@@ -366,7 +366,7 @@ static int missing(const char *name, const char *field, unsigned level, struct t
 
 static int twice(const char *name, unsigned one, unsigned other, const char *why, struct tl_error *reterr)
 {
-    return tl__fail_at(reterr, TL_EPARSE, -1, "%s: field '%s': stands beside '%s': %s", name, sections[one].name,
+    return tl__fail_at(reterr, TL_EPARSE, -1, "%s: field '%s': appears beside '%s': %s", name, sections[one].name,
                        sections[other].name, why);
 }
 

@@ -5,7 +5,7 @@
  * Where one new beginning explains all such contradictions, the stamps behind it are put behind the others. What is
  * left is counted: such a recording's times mean nothing.
  *
- * The stamps before and behind the new beginning are apart by what the run left unused of the 32 bits: so it lies in
+ * The stamps before and behind the new beginning are apart by what the run left unused of the 32 bits: so it is in
  * one of the largest gaps between all stamps, and a gap is the right one if no contradiction is left with it.
  */
 #include <stdlib.h>

@@ -57,7 +57,7 @@ static void put_metrics(struct tl_json *j, const struct tl_swimlane *s, const ui
     tl__json_array_end(j);
 }
 
-/* As its own capture says; where there is none, what stands here is what was committed. */
+/* As its own capture says; where there is none, what is here is what was committed. */
 static struct tl_swim_stream stream_of(const struct tl_swimlane *s, uint32_t scheduler, uint64_t count)
 {
     for (uint64_t i = 0; i < s->n_streams; i++)

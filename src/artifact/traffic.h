@@ -70,7 +70,7 @@ int tl__traffic_write(const char *dir, const struct tl_traffic *t, struct tl_err
 /* Reads the file at `path`. TL_ENOENT, TL_EIO, TL_ENOMEM, TL_EVERSION; TL_EPARSE with file, line and field. The caller's:
  * end with tl__traffic_fini. */
 int tl__traffic_file_read(const char *path, struct tl_traffic *ret_traffic, struct tl_error *reterr);
-/* The same from memory; `name` stands in messages. */
+/* The same from memory; `name` appears in messages. */
 int tl__traffic_parse(const void *text, size_t bytes, const char *name, struct tl_traffic *ret_traffic,
                       struct tl_error *reterr);
 

@@ -193,7 +193,7 @@ static void put_function(struct tl_text *t, const char *name, size_t n)
         tl__text_put(t, "()");
 }
 
-/* As the user would name it: relative to the working directory if it lies in there. */
+/* As the user would name it: relative to the working directory if it is in there. */
 static void put_file(struct tl_text *t, const char *file, size_t n)
 {
     char cwd[1024];
@@ -242,8 +242,8 @@ static bool put_lines(struct tl_text *t, const char *answer)
 
 static const char *no_line(const char *answer)
 {
-    return answer[0] == '\0' ? "the source line is told where addr2line (Debian: binutils) is installed"
-                             : "the source line is told of code that is compiled with -g, as `tasklens run FILE.c "
+    return answer[0] == '\0' ? "the source line is named where addr2line (Debian: binutils) is installed"
+                             : "the source line is named for code that is compiled with -g, as `tasklens run FILE.c "
                                "--debug` does";
 }
 

@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 
-/* A shared object as it lies in this process. */
+/* A shared object as it is in this process. */
 struct tl_code_object {
     uint64_t base, end; /* addresses of its code and data; base = end: none */
     const char *path;   /* the dynamic linker's, while the object is loaded */
@@ -26,7 +26,7 @@ struct tl_code_object {
 struct tl_code_place {
     uint64_t offset; /* of the instruction, or of a call's last byte */
     bool known;
-    bool calls; /* the instruction itself lies elsewhere, in a library; this is the innermost call out of the object */
+    bool calls; /* the instruction itself is elsewhere, in a library; this is the innermost call out of the object */
 };
 
 /* The object that `address` (a function or a constant of it) lies in; NULL: none. Makes ready what tl__code_here()
@@ -34,9 +34,9 @@ struct tl_code_place {
 void tl__code_object_of(struct tl_code_object *ret, const void *address);
 /* Instruction and stack pointer of a handler's ucontext_t; 0: unknown on this processor. */
 void tl__code_registers(const void *context, uint64_t *ret_code, uint64_t *ret_stack);
-/* The place of the instruction `code` if it lies in the object. */
+/* The place of the instruction `code` if it is in the object. */
 struct tl_code_place tl__code_at(const struct tl_code_object *object, uint64_t code);
-/* The innermost frame of the calling thread's stack that lies in the object. It reads the stack: one that the program
+/* The innermost frame of the calling thread's stack that is in the object. It reads the stack: one that the program
  * has overwritten may fault. `jumped`: the stack pointer after a jump to where no code is, which only the stack's top
  * knows the origin of; else 0. */
 struct tl_code_place tl__code_here(const struct tl_code_object *object, uint64_t jumped);

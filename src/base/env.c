@@ -153,7 +153,7 @@ void *tl__reserve(size_t bytes)
         return counted(map_lazily(size));
     if (size > SIZE_MAX - HUGE_PAGE_BYTES)
         return NULL;
-    /* Only whole, aligned huge pages can be huge: map some more, and give back what stands around. */
+    /* Only whole, aligned huge pages can be huge: map some more, and give back what is around. */
     raw = map_lazily(size + HUGE_PAGE_BYTES);
     if (raw == NULL)
         return NULL;

@@ -4,7 +4,7 @@
  * chooses, on a virtual clock, with faults. docs/environment.md shows how to write a test with it.
  *
  * Inside tl__controlled_run the whole of base/env.h belongs to the run, for the calling thread: tl__spawn makes
- * coroutines of it. Other threads, and the time outside a run, keep the real environment. Runs may stand side by side
+ * coroutines of it. Other threads, and the time outside a run, keep the real environment. Runs may be side by side
  * on several threads. The order depends on the seed, the faults and the code alone: not on time, addresses or machine.
  */
 #ifndef TL_BASE_ENV_CONTROLLED_H
@@ -53,7 +53,7 @@ struct tl_controlled_report {
 /*
  * Runs main(arg) and what it spawns to the end. 0 when DONE, else TL_EHANG, TL_ETIMEDOUT (ENDLESS), TL_ECORRUPT
  * (FAILED), TL_EBUSY (ORPHANS), each with *ret filled; TL_EINVAL for a fault list that cannot be read (`text` says
- * where) or a run inside a run, TL_ENOMEM. A run that does not end well is abandoned where it stands: what it had
+ * where) or a run inside a run, TL_ENOMEM. A run that does not end well is abandoned where it is: what it had
  * allocated is lost.
  */
 int tl__controlled_run(const struct tl_controlled_opts *opts, void (*main)(void *arg), void *arg,

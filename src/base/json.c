@@ -99,7 +99,7 @@ static void new_line(struct tl_json *json, uint32_t depth)
     json->used += bytes;
 }
 
-/* What stands between the last member and the next. */
+/* What is between the last member and the next. */
 static void separate(struct tl_json *json)
 {
     uint8_t *level;

@@ -2,7 +2,7 @@
 /*
  * A streaming JSON writer. Text gathers in one buffer that goes to a callback when it is full, or grows when there is
  * none. Separators are ", " and ": ". A container is written as a block (one member a line, two spaces a level) or
- * as a line; what stands inside a line is a line too. So a manifest can be readable at the top and one line a record.
+ * as a line; what is inside a line is a line too. So a manifest can be readable at the top and one line a record.
  *
  *     tl__json_init(&j, to_file, &file);
  *     tl__json_object_begin(&j, TL_JSON_BLOCK);

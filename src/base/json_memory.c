@@ -14,7 +14,7 @@
 /* In front of each block. */
 struct head {
     _Alignas(max_align_t) size_t bytes;
-    struct tl_json_spare *spare; /* that it lies in */
+    struct tl_json_spare *spare; /* that it is in */
     bool heap;
 };
 

@@ -15,7 +15,7 @@
 
 /* Of a text at a time: what has to be set aside for a feed is a few times as much. */
 #define FEED_BYTES ((size_t)16 << 10)
-#define NO_PART UINT32_MAX /* as item_depth: what stands here is skipped */
+#define NO_PART UINT32_MAX /* as item_depth: what is here is skipped */
 
 struct reader {
     struct tl_tape tape; /* first: what on_value gets */
@@ -234,7 +234,7 @@ static int begin_section(struct reader *r, const char *key, size_t length)
         if (strlen(spec->sections[i].name) != length || memcmp(spec->sections[i].name, key, length) != 0)
             continue;
         if ((r->tape.seen & 1u << i) != 0) {
-            tl__tape_fail(&r->tape, TL_EPARSE, spec->sections[i].name, "stands twice");
+            tl__tape_fail(&r->tape, TL_EPARSE, spec->sections[i].name, "appears twice");
             return 0;
         }
         r->tape.seen |= 1u << i;

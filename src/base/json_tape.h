@@ -9,7 +9,7 @@
  *
  * A part is a flat tape of tokens, its own first: a container is followed by its items (an object's: key, value, key,
  * value), and knows the token behind its last. Values are tokens' positions; TL_TAPE_ABSENT is none. Numbers are kept
- * as text, so that 64 bits stay exact. Of two members of one name the last counts; a section that stands twice is an
+ * as text, so that 64 bits stay exact. Of two members of one name the last counts; a section that appears twice is an
  * error.
  *
  * One thread at a time for one tape.
@@ -75,7 +75,7 @@ struct tl_tape {
     uint64_t inner_index;
 };
 
-/* `name` stands in messages; it and `spec` are borrowed for the tape's life. NULL when out of memory. */
+/* `name` appears in messages; it and `spec` are borrowed for the tape's life. NULL when out of memory. */
 struct tl_tape *tl__tape_create(const char *name, const struct tl_tape_spec *spec);
 /* NULL is fine. */
 void tl__tape_destroy(struct tl_tape *tape);

@@ -139,7 +139,7 @@ static bool few_digits(double value, struct tl_decimal *ret)
     return true;
 }
 
-/* The interval of the numbers that read as a positive double. Below a power of two the doubles stand twice as close as
+/* The interval of the numbers that read as a positive double. Below a power of two the doubles are twice as close as
  * above it. */
 static struct tl_decimal shortest_f64(double value)
 {

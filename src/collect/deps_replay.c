@@ -10,10 +10,10 @@
 #include "base/error.h"
 #include "graph/region.h"
 
-/* Where the replay's rings allocate. Nothing lies there: addresses only have to differ, and there has to be enough. */
+/* Where the replay's rings allocate. Nothing is stored there: addresses have to differ, and there have to be enough. */
 #define HEAP_BYTES (UINT64_C(1) << 56)
 
-/* An edge of either side, and where it stands. */
+/* An edge of either side, and where it is. */
 struct side {
     struct tl_wire_deps_edge edge;
     size_t at;

@@ -232,7 +232,7 @@ uint64_t tl__engine_parked_ns(struct tl_engine *e, uint32_t epoch)
     struct tl_transport *t = e->transport;
     uint64_t parked = 0;
 
-    (void)epoch; /* the device counts one run at a time and starts anew at each launch */
+    (void)epoch; /* the device counts one run at a time and starts from zero at each launch */
     if (e->header == NULL ||
         tl__index_pull(t, &e->header->parked, e->region_addr + offsetof(struct tl_dfx_header, parked), &parked) < 0)
         return 0;

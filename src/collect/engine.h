@@ -65,7 +65,7 @@ void tl__engine_abandon(struct tl_engine *e, uint32_t epoch);
 int tl__engine_quiesce(struct tl_engine *e, uint32_t epoch, uint64_t deadline_ns);
 /* The device is dead or stopped for good: takes what its memory still holds. TL_ECORRUPT if that was impossible. */
 int tl__engine_reconcile(struct tl_engine *e, uint32_t epoch, struct tl_error *reterr);
-/* Whether a device that died or was stopped has spoilt the pools: the next begin builds them anew, and a run that was
+/* Whether a device that died or was stopped has spoilt the pools: the next begin builds them again, and a run that was
  * begun and not launched must begin again. */
 bool tl__engine_broken(const struct tl_engine *e);
 /* Optional, before export. Copied. */
@@ -89,7 +89,7 @@ struct tl_engine_progress {
     uint64_t queued;   /* captured, and neither drained nor lost yet */
 };
 void tl__engine_progress(struct tl_engine *e, uint32_t epoch, struct tl_engine_progress *ret_progress);
-/* What a recording in directory `dir` may take of its disk, less what is kept free for what tells of it; at least 1.
+/* What a recording in directory `dir` may take of its disk, less what is kept free for the records of it; at least 1.
  * 0: not known. Any thread. */
 uint64_t tl__engine_room_bytes(const char *dir);
 

@@ -305,7 +305,7 @@ void tl__meta_stream(struct tl_meta *meta, const struct tl_collector_spec *spec,
 /* Records that an export left out were collected, and are lost all the same. */
 void tl__count_corrupt(struct tl_stream_totals *totals, const struct tl_export_figures *figures);
 const struct tl_collector_spec *tl__collector_at(unsigned stream);
-/* How many lanes a stream has, by the number of schedulers; they stand side by side. */
+/* How many lanes a stream has, by the number of schedulers; they are side by side. */
 unsigned tl__lanes_of(unsigned stream, unsigned schedulers);
 
 #endif

@@ -32,7 +32,7 @@ static uint64_t sum_dropped(const struct tl_stream_totals *t)
 }
 
 /*
- * One lane's figures into the stream's. After an end mark attempted = collected + dropped must hold as it stands. A
+ * One lane's figures into the stream's. After an end mark attempted = collected + dropped must hold as it is. A
  * lane that a dead device left behind counts the record that it was in the middle of as lost with it; a lane that the
  * host stopped counts everything that did not come through.
  */
@@ -282,7 +282,7 @@ static int export_all(struct tl_engine *e, struct tl_crun *run, const uint64_t *
 }
 
 /* An artifact could not be written: where its records are, behind why. */
-static void tell_journal(const struct tl_crun *run, struct tl_error *reterr)
+static void report_journal(const struct tl_crun *run, struct tl_error *reterr)
 {
     struct tl_error why;
 
@@ -324,7 +324,7 @@ int tl__engine_export(struct tl_engine *e, uint32_t epoch, const uint64_t *expec
     tl__room_release(run);
     r = export_all(e, run, expected, ex, result, &judged, reterr);
     if (r != 0)
-        tell_journal(run, reterr);
+        report_journal(run, reterr);
     if (r == 0)
         (void)snprintf(result->artifacts, sizeof(result->artifacts), "%s", run->dir);
     tl__run_forget(e, run, r == 0 || run->journaled == 0); /* a journal without records is only in the way */

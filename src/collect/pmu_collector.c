@@ -187,7 +187,7 @@ static void find_silent(struct sheet *sheet, int32_t *room)
         while (k < n_spoke && spoke[k] < all[i])
             k++;
         if (k == n_spoke || spoke[k] != all[i])
-            room[n++] = all[i]; /* n <= i: what stands there has been looked at */
+            room[n++] = all[i]; /* n <= i: what is there has been looked at */
     }
     sheet->meta.silent = room;
     sheet->meta.n_silent = (uint32_t)n;

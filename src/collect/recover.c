@@ -168,7 +168,7 @@ static void meta_of(const struct tl_journal_run *run, struct tl_meta *meta)
 static void count_attempted(struct recovered *rec, unsigned stream)
 {
     struct tl_stream_totals *t = &rec->totals[stream];
-    uint64_t lost = 0, told = rec->report->records_lost_in[stream];
+    uint64_t lost = 0, reported = rec->report->records_lost_in[stream];
 
     for (unsigned i = 0; i < TL_DFX_MAX_LANES; i++) {
         const struct lane_end *end = &rec->ends[stream][i];
@@ -178,9 +178,9 @@ static void count_attempted(struct recovered *rec, unsigned stream)
         if (end->marked && end->attempted > seen)
             lost += end->attempted - seen;
     }
-    if (told > lost) {
-        t->attempted += told - lost;
-        lost = told;
+    if (reported > lost) {
+        t->attempted += reported - lost;
+        lost = reported;
     }
     if (rec->report->corrupt || rec->report->blocks_lost != 0) {
         t->dropped[TL_LOSS_CORRUPT] += lost;
@@ -308,7 +308,7 @@ static struct tl_meta *meta_of_same_run(const char *dir, const struct tl_journal
 }
 
 /* What a recovery of the same run said, that was killed after it had dropped the payloads. */
-static uint64_t told_before(const char *dir, const struct tl_journal_run *run)
+static uint64_t reported_before(const char *dir, const struct tl_journal_run *run)
 {
     struct tl_meta *before = meta_of_same_run(dir, run);
     uint64_t bytes = before != NULL && strcmp(before->status, TL_META_RECOVERED) == 0 ? before->unrecorded_bytes : 0;
@@ -355,7 +355,7 @@ static bool has_begun(const char *dir, const struct recovered *rec)
 
     if (rec->report->begun || rec->all != NULL)
         return true;
-    if (rec->report->tells_begun)
+    if (rec->report->says_begun)
         return false;
     meta = meta_of_same_run(dir, rec->run); /* before version 2 */
     begun = meta != NULL || !tl__run_dir_has_artifact(dir);
@@ -413,7 +413,7 @@ static int rebuild(const char *dir, struct tl_journal_reader *reader, struct rec
     if (r == 0)
         r = export_all(dir, rec, &meta, result, reterr);
     if (r == 0 && meta.unrecorded_bytes == 0)
-        result->unrecorded_bytes = meta.unrecorded_bytes = told_before(dir, rec->run);
+        result->unrecorded_bytes = meta.unrecorded_bytes = reported_before(dir, rec->run);
     meta.payloads_missing = result->payloads_missing;
     if (r == 0)
         r = tl__meta_write(dir, &meta, reterr);
@@ -458,7 +458,7 @@ int tl__recover_lock(const char *path, struct tl_error *reterr)
 }
 
 /* Without a journal: dfx_meta.json is the last that a run writes, and an artifact is all that foreign runs have. */
-static int tell_complete(const char *dir, struct tl_recover_result *result, struct tl_error *reterr)
+static int report_complete(const char *dir, struct tl_recover_result *result, struct tl_error *reterr)
 {
     struct tl_meta *meta;
     struct tl_error err = {0};
@@ -533,13 +533,13 @@ int tl__engine_recover(const char *dir, const char *out, struct tl_recover_resul
     if (out != NULL) {
         r = tl__recover_copy(dir, out, reterr);
         if (r <= 0)
-            return r < 0 ? r : tell_complete(dir, result, reterr);
+            return r < 0 ? r : report_complete(dir, result, reterr);
         dir = out;
     }
     (void)tl__pathname(path, "%s/%s", dir, TL_JOURNAL_NAME);
     if (stat(path, &st) != 0)
         (void)tl__pathname(path, "%s/%s", dir, TL_JOURNAL_DAMAGED_NAME);
     if (stat(path, &st) != 0)
-        return tell_complete(dir, result, reterr);
+        return report_complete(dir, result, reterr);
     return recover_in(dir, path, result, reterr);
 }

@@ -11,7 +11,7 @@
 int tl__recover_lock(const char *path, struct tl_error *reterr);
 
 /* recover_check.c: notes in *result each artifact of DIR that was recorded, as *meta tells, and is not there, cannot be
- * read, or holds less. NULL: nothing tells, and what is there is read. */
+ * read, or holds less. NULL: nothing is known, and what is there is read. */
 void tl__recover_check(const char *dir, const struct tl_meta *meta, struct tl_recover_result *result);
 /* One of them, in words. */
 void tl__recover_missing(struct tl_recover_result *result, const char *format, ...)

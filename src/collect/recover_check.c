@@ -35,7 +35,7 @@ void tl__recover_missing(struct tl_recover_result *result, const char *format, .
 /* What was collected of one stream, and what is found of it. */
 struct check {
     const char *dir;
-    const struct tl_meta *meta; /* NULL: nothing tells */
+    const struct tl_meta *meta; /* NULL: nothing is known */
     const struct tl_meta_stream *stream;
     struct tl_recover_result *result;
 };

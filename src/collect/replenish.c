@@ -3,7 +3,7 @@
  * Replenish: consumed buffers go back to their lane's recycled list, lanes below their mark get fresh buffers in
  * batches, and what the writer is done with is acknowledged to the device.
  *
- * A buffer has one home lane, whose pool it lies in. So no lane can take another's buffers, and a lane that waits waits
+ * A buffer has one home lane, whose pool it is in. So no lane can take another's buffers, and a lane that waits waits
  * for its own records alone; of several lanes below their mark, the one furthest below is served first.
  */
 #include "base/env.h"

@@ -30,7 +30,7 @@
 #define HOLD_STEP_BYTES (UINT64_C(1) << 20)
 #define ASK_EVERY_RECORDS 16384u
 
-/* Free bytes where `path` lies, and the size of the whole. A file system that cannot tell has no end. */
+/* Free bytes where `path` is, and the size of the whole. A file system that cannot tell has no end. */
 static void ask(const char *path, uint64_t *ret_free, uint64_t *ret_total)
 {
     struct statvfs fs;

@@ -224,7 +224,7 @@ int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint6
 /* --- the end ------------------------------------------------------------------------------------------------- */
 
 /* It would be taken for a killed run's. */
-static void tell_if_kept(const char *dir)
+static void report_if_kept(const char *dir)
 {
     char path[TL_PATHNAME_BYTES];
 
@@ -238,7 +238,7 @@ void tl__run_forget(struct tl_engine *e, struct tl_crun *run, bool remove_journa
 {
     tl__journal_close(run->journal, remove_journal);
     if (remove_journal && run->journal != NULL)
-        tell_if_kept(run->dir);
+        report_if_kept(run->dir);
     if (run->bin_fd >= 0)
         (void)close(run->bin_fd);
     run->journal = NULL;

@@ -76,7 +76,7 @@ static void stop_text(const struct tl_hlane *lane, const char *field, uint64_t v
                        field, (unsigned long long)value);
 }
 
-/* The run's message tells of what was found first; `code`: the run fails with it. */
+/* The run's message names what was found first; `code`: the run fails with it. */
 static void blame(struct tl_hlane *lane, struct tl_crun *run, const char *field, uint64_t value, int code)
 {
     tl__lock(&run->corrupt_lock);
@@ -167,7 +167,7 @@ static const char *plan_payload(struct tl_hlane *lane, struct tl_lane_run *lr, c
         return p->total != 0 ? "record.payload_bytes" : NULL;
     if (p->bytes > lane->arena_bytes || p->offset % lane->arena_bytes > lane->arena_bytes - p->bytes)
         return "record.payload_bytes";
-    /* Not below what was read before this buffer, and not further ahead than a lane that starts its arena anew can
+    /* Not below what was read before this buffer, and not further ahead than a lane that starts its arena again can
      * be. Within the buffer no order is asked for: a record that was hit must not take those behind it along. */
     if (!place_is_possible(lane, p->offset) || p->offset + p->bytes > plan->limit)
         return "record.payload";
@@ -177,7 +177,7 @@ static const char *plan_payload(struct tl_hlane *lane, struct tl_lane_run *lr, c
         if (bad != NULL)
             return bad;
     } else {
-        lr->chunk_open = false; /* pieces stand side by side: an open payload ends here */
+        lr->chunk_open = false; /* pieces are side by side: an open payload ends here */
         *ret_bin = plan->bin_bytes;
         plan->bin_bytes += p->bytes;
     }
@@ -195,7 +195,7 @@ static struct tl_record_limits limits_of(const struct tl_crun *run)
                              run->config.dump_oversize_chunk);
 }
 
-/* End of the last payload that the buffer's records tell of; 0: none. */
+/* End of the last payload that the buffer's records name; 0: none. */
 static uint64_t last_end(const struct tl_hlane *lane, const struct tl_record_limits *limits, const uint8_t *records,
                          uint32_t count)
 {
@@ -212,24 +212,24 @@ static uint64_t last_end(const struct tl_hlane *lane, const struct tl_record_lim
 /*
  * No payload of the buffer reaches beyond. A buffer is published with the end of its last payload in arena_end, so
  * that word and that record confirm each other. If they do not, one of them was hit, and the limit is the lane's own
- * place, which lies at that end or behind it; nor is that believed beyond what the arena holds.
+ * place, which is at that end or behind it; nor is that believed beyond what the arena holds.
  */
 static uint64_t payload_limit(const struct tl_hlane *lane, const struct tl_record_limits *limits,
                               const struct tl_lane_buffer *b, uint32_t count)
 {
-    const uint64_t told = b->arena_end, most = lane->acked + 2 * lane->arena_bytes;
+    const uint64_t stated = b->arena_end, most = lane->acked + 2 * lane->arena_bytes;
     uint64_t place;
 
     if (lane->arena_bytes == 0 ||
-        (place_is_possible(lane, told) && told == last_end(lane, limits, (const uint8_t *)(b + 1), count)))
-        return told;
+        (place_is_possible(lane, stated) && stated == last_end(lane, limits, (const uint8_t *)(b + 1), count)))
+        return stated;
     if (tl__index_pull(lane->engine->transport, &lane->view->arena_pos,
                        lane->addr + offsetof(struct tl_lane, arena_pos), &place) < 0) /* A11: the same word */
         return most;
     return place_is_possible(lane, place) ? place : most;
 }
 
-/* A record that cannot be: it is counted, told of once a lane and run, and left out. */
+/* A record that cannot be: it is counted, reported once a lane and run, and left out. */
 static void leave_out(struct tl_hlane *lane, struct tl_crun *run, const char *field, const void *record)
 {
     struct tl_lane_run *lr = &run->lanes[lane->index];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The writer: one thread that puts payloads into args.bin and then the batch into the journal. Only when the journal's
- * append has returned has a record reached the host. Payloads that stand side by side are one write, straight from the
+ * append has returned has a record reached the host. Payloads that are side by side are one write, straight from the
  * arena (mapped), or piece by piece through the first of its shadow (copy).
  *
  * A disk error is sticky for its run: from then on payloads are acknowledged without being written, and their records

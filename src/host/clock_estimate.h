@@ -23,7 +23,7 @@ void tl__clock_read_samples(const struct tl_clock_sample *samples, uint32_t n, u
 /*
  * Fills in method, offset, error and reason of `c`, whose other fields are there: its readings, boot_id, clocks. The
  * offset holds for all of the time from begin_ns to end_ns (this rank's clock). `reference`: the reference's own
- * clock.json, or NULL. Between two readings the clocks drift evenly, so what both allow covers what lies between;
+ * clock.json, or NULL. Between two readings the clocks drift evenly, so what both allow covers what is between;
  * beside a single one the drift is bounded by TL_CLOCK_DRIFT_PPM, unless both run in one kernel.
  */
 void tl__clock_conclude(struct tl_rank_clock *c, const struct tl_rank_clock *reference, uint64_t begin_ns,

@@ -35,7 +35,7 @@ struct tl_clock_server {
 
 /* ---- the address ---- */
 
-/* The socket stands in ROOT/.clock, a directory that only its owner can enter. It is named by the open directory, so
+/* The socket is in ROOT/.clock, a directory that only its owner can enter. It is named by the open directory, so
  * that a path of any length fits into a socket's address, and so that nobody can put another directory in its place. */
 static void address_of(int dir, struct sockaddr_un *ret_address)
 {

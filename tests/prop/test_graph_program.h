@@ -279,7 +279,7 @@ static void take_preds(struct task *t, const struct tl_plan *plan)
             FAIL("a predecessor that has retired");
         for (uint32_t k = 0; k < i; k++)
             if (t->preds[k] == t->preds[i])
-                FAIL("task %u stands twice among the predecessors", t->preds[i]);
+                FAIL("task %u appears twice among the predecessors", t->preds[i]);
         if (t->pred_flags[i] & TL_EDGE_RETAIN)
             w.tasks[t->preds[i]].retainers++;
     }

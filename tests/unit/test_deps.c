@@ -303,7 +303,7 @@ static const struct json_edit wrong_heads[] = {
     {"\"tasks\": [", "\"task\": [", ": field 'tasks': missing", -1},
     {"\"tensors\": [", "\"tensor\": [", ": field 'tensors': missing", -1},
     {"\"edges\": [", "\"edge\": [", ": field 'edges': missing", -1},
-    {"\"tensors\": [", "\"tasks\": [], \"tensors\": [", ": field 'tasks': stands twice", -1},
+    {"\"tensors\": [", "\"tasks\": [], \"tensors\": [", ": field 'tasks': appears twice", -1},
     {"\"tasks\": [", "\"tasks\": [7, ", ": tasks[0]: expected an object, found a number", 0},
     {"\"tasks\": [", "\"tasks\": ?", ":2:12: not valid JSON: lexical error: invalid char in json text.", 2},
 };

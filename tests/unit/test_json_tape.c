@@ -176,7 +176,7 @@ static void what_is_wrong_is_named(void **state)
     must_fail("{\"head\": 1}", TL_EPARSE, "f.json: field 'rows': missing", -1);
     must_fail("{\"rows\": {}}", TL_EPARSE, "f.json: rows: expected an array, found an object", -1);
     must_fail("{\"other\": null}", TL_EPARSE, "f.json: other: expected an array, found null", -1);
-    must_fail("{\"head\": 1, \"head\": 2}", TL_EPARSE, "f.json: field 'head': stands twice", -1);
+    must_fail("{\"head\": 1, \"head\": 2}", TL_EPARSE, "f.json: field 'head': appears twice", -1);
     must_fail("{\"rows\": [1, 2]}", TL_EBUSY, "f.json: rows[0]: in use", 0);
     must_fail("{\n \"head\": ?}", TL_EPARSE, "f.json:2:10: not valid JSON: lexical error: invalid char in json text.",
               2);

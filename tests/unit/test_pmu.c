@@ -81,7 +81,7 @@ static void rows_of_several_runs_are_told_apart(void **state)
     assert_int_equal(parse(HEAD "0,0,0x0,0,0,10,1,1,2\n"), 0);
     assert_true(pmu.first_epoch == 0 && pmu.last_epoch == 0);
     tl__pmu_fini(&pmu);
-    refuses("run_epoch,run_epoch," HEAD, 1, "column 'run_epoch' stands twice");
+    refuses("run_epoch,run_epoch," HEAD, 1, "column 'run_epoch' appears twice");
     refuses("run_epoch," HEAD "4294967296,0,0,0x0,0,0,10,1,1,2\n", 2, "column 'run_epoch': expected an integer");
 }
 
@@ -152,7 +152,7 @@ static void what_is_wrong_is_named(void **state)
     refuses("", 1, "no header");
     refuses("\n", 1, "no header");
     refuses("thread_id,core_id,task_id,func_id,core_type,event_type\n", 1, "column 'pmu_total_cycles': missing");
-    refuses("thread_id,thread_id,core_id\n", 1, "column 'thread_id' stands twice");
+    refuses("thread_id,thread_id,core_id\n", 1, "column 'thread_id' appears twice");
     refuses(HEAD "0,0,0x1,0,0,5,6,7,2\n0,0,0x1,0,0,5\n", 3,
             "cut: 6 of 9 fields, the first that is missing is column 'a'");
     refuses(HEAD "0,0,0x1,0,0,5,6,7,2,9\n", 2, "10 fields, and the header has 9");

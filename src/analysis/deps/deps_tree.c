@@ -20,7 +20,7 @@ struct tree {
     bool up;
     uint32_t within; /* entries within the levels asked for, the start among them */
     uint32_t shown;  /* of these, the start among them */
-    uint32_t *first; /* first entry reached from entry i; children stand side by side, in the order of the parents */
+    uint32_t *first; /* first entry reached from entry i; children are side by side, in the order of the parents */
     bool *in_tree;   /* by task */
 };
 
@@ -110,7 +110,7 @@ static void put_also(struct tl_rendering *out, const struct tree *t, uint32_t en
 
         if (far == TL_DEPS_NONE || far == near || far == last || !t->in_tree[far])
             continue;
-        last = far; /* parallel edges mostly stand side by side */
+        last = far; /* parallel edges mostly are side by side */
         if (named++ >= MAX_ALSO)
             continue;
         tl__put_str(out, named > 1 ? " " : t->up ? "   also feeds " : "   also fed by ");

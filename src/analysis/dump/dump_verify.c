@@ -207,7 +207,7 @@ static void check_all(struct pass *p)
         const struct tl_dump_record *r = tl_recording_at(recording, index);
 
         if (index > 0 && tl__dump_compare(tl_recording_at(recording, index - 1), r) > 0)
-            fault(p, index, "stands before its predecessor in (task_id, stage, arg_index, role)");
+            fault(p, index, "comes before its predecessor in (task_id, stage, arg_index, role)");
         if (r->bin_size > 0)
             check_payload(p, index, r);
         count_loss(p, r);

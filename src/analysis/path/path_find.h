@@ -6,7 +6,7 @@
  * However many cores there were, the run could not have been shorter.
  *
  * Observed: walked back from the slice that ended last. A slice could start when the latest of three things was over:
- * its producers, the slice before it on its core, its own submit. The path goes on there, and what lies between counts
+ * its producers, the slice before it on its core, its own submit. The path goes on there, and what is between counts
  * as the scheduler's until the dispatch, and as dispatch from there to the start. So the path covers the wall without
  * gap or overlap: each nanosecond belongs to exactly one kind.
  */

@@ -42,7 +42,7 @@ struct tl_path_graph {
     uint64_t submits_ns;       /* start of the first submit; TL_PATH_UNKNOWN */
     /* Set by tl__path_graph_build. */
     uint32_t *slice_first; /* n_tasks + 1: into slice_list */
-    uint32_t *slice_list;  /* n_slices: positions in slices, by task, then as they stand */
+    uint32_t *slice_list;  /* n_slices: positions in slices, by task, then as they are */
     uint32_t *pred_first;  /* n_tasks + 1: into pred_list */
     uint32_t *pred_list;   /* n_edges: positions in tasks, by successor */
     uint32_t *core_prev;   /* n_slices: the slice before it on its core, or TL_PATH_NONE */

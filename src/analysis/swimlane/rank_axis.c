@@ -264,7 +264,7 @@ void tl__rank_axes(struct tl_rank_place *places, uint32_t n)
     }
 }
 
-/* "rank 3", or where it stands among nodes. */
+/* "rank 3", or where it is among nodes. */
 static const char *name_of(const struct tl_rank_place *p, char *to, size_t size)
 {
     if (p->name[0] != '\0')

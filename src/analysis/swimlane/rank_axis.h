@@ -15,7 +15,7 @@ struct tl_rank_place {
     uint32_t rank, dispatch;
     uint32_t seat;               /* its rank's folder: ranks of one number may stand in several */
     char name[48];               /* "node1/rank0"; "": "rank 0" */
-    char domain[64];             /* the recording's host_clock_domain_id; "": not told */
+    char domain[64];             /* the recording's host_clock_domain_id; "": not stated */
     bool by_clock;               /* known by its clock.json */
     bool anchored;               /* the recording has clock anchors: `begin_ns` is a time of the rank's host */
     bool known;                  /* and clock.json says what that is for the reference: begin_ns is its time */

@@ -22,7 +22,7 @@ struct tl_run_session {
     struct tl_data *data;
     bool has_golden;
     char dir[TL_PATHNAME_BYTES]; /* of the recording; "" without one */
-    char heading[64];            /* what stands above a run of several; "": its round */
+    char heading[64];            /* what is above a run of several; "": its round */
     /* Over all rounds. */
     bool launched, differs, incomplete;
     unsigned viewers; /* tl__viewers_of what was written */

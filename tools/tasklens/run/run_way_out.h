@@ -11,7 +11,7 @@
 
 /* From here on. Once. */
 void tl__way_out_install(void);
-/* The program whose code runs: its source line is told too. It stays loaded. */
+/* The program whose code runs: its source line is named too. It stays loaded. */
 void tl__way_out_program(const struct tl_program *program);
 /* Faults of kernels too: the chip is in a thread. Handlers that somebody has (a sanitizer, a debugger) stay. */
 void tl__way_out_catch_faults(void);

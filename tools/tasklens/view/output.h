@@ -25,7 +25,7 @@ struct tl_output {
 struct tl_output_place {
     const char *command;
     const char *given;     /* what the user named, or NULL; "-": the standard output */
-    const char *dir;       /* the recording that is read: its files are not replaced, and `name` stands in it */
+    const char *dir;       /* the recording that is read: its files are not replaced, and `name` is a file of it */
     const char *name;      /* the file in `dir` where none was named */
     const char *way_out;   /* what to do if it cannot be written: "-o FILE writes it elsewhere"; or NULL */
     const char *also_read; /* one more file that is read, or NULL */

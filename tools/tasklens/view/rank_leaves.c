@@ -188,7 +188,7 @@ void tl__rank_leaves_fini(struct tl_rank_leaves *l)
     memset(l, 0, sizeof(*l));
 }
 
-/* Of `path` up to `bytes`, what stands above node<N> and network<M> at its end. */
+/* Of `path` up to `bytes`, what is above node<N> and network<M> at its end. */
 static size_t above_folders(const char *path, size_t bytes)
 {
     for (unsigned i = 0; i < FOLDER_DEPTH && bytes > 0; i++) {

@@ -30,7 +30,7 @@ struct tl_rank_leaves {
     bool nodes;                       /* some of them are below a node */
 };
 
-/* What lies below `root`; none: it is no such root. 0, or an exit code after a line on stderr in the name of
+/* What is below `root`; none: it is no such root. 0, or an exit code after a line on stderr in the name of
  * `command`: out of memory, a dispatch_program.json that cannot be read. End with tl__rank_leaves_fini. */
 int tl__rank_leaves(const char *command, const char *root, struct tl_rank_leaves *ret_leaves);
 void tl__rank_leaves_fini(struct tl_rank_leaves *leaves);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A swimlane recording with what stands beside it, for the commands about schedules. */
+/* A swimlane recording with what is beside it, for the commands about schedules. */
 #ifndef TL_TOOLS_SWIM_OPEN_H
 #define TL_TOOLS_SWIM_OPEN_H
 

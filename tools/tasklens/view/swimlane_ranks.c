@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two passes over the leaves: where each stands, which only all together can say; then their events, one by one. */
+/* Two passes over the leaves: where each is, which only all together can say; then their events, one by one. */
 #include "view/swimlane_ranks.h"
 
 #include <inttypes.h>
@@ -82,7 +82,7 @@ static int check_whole(const struct merge *m)
     return 0;
 }
 
-/* ---- where each stands ---- */
+/* ---- where each is ---- */
 
 /* 0 with or without a clock.json; an exit code if it cannot be read. */
 static int read_clock(const struct merge *m, const struct tl_rank_leaf *leaf, struct tl_rank_clock *room,
@@ -321,7 +321,7 @@ static int write_trace(struct merge *m)
 
 /* ---- the summary ---- */
 
-/* "3", or where it stands among nodes. */
+/* "3", or where it is among nodes. */
 static const char *rank_text(const struct merge *m, size_t i, char room[24])
 {
     if (m->places[i].name[0] != '\0')
