@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that appears whole or not at all: bytes go into a temporary file beside the target, which is synced and renamed
- * at the commit. It has a name (NAME.XXXXXXXX.tmp, which nobody else has) only just before the rename, so that nothing is
- * left of it however the process ends; where the file system cannot do that, from the start, and a handled signal
- * removes it (base/leftovers.h). JSON goes through `json`; other bytes through tl__out_bytes. The first error sticks and
- * is reported by the commit. One thread per object.
+ * A file that appears whole or not at all: bytes go into a temporary file beside the target, which is synced and
+ * renamed at the commit. It has a name (NAME.XXXXXXXX.tmp, which nobody else has) only just before the rename, so that
+ * nothing is left of it however the process ends; where the file system cannot do that, from the start, and a handled
+ * signal removes it (base/leftovers.h). JSON goes through `json`; other bytes through tl__out_bytes. The first error
+ * sticks and is reported by the commit. One thread per object.
  */
 #ifndef TL_ARTIFACT_FILE_OUT_H
 #define TL_ARTIFACT_FILE_OUT_H

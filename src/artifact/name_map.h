@@ -19,7 +19,8 @@ struct tl_name_map {
     char **names;
 };
 
-/* Writes DIR/name_map_<case_name>.json by rename (the case as base/safe_text.h makes a file's name of it). Nothing if no kernel has a name. */
+/* Writes DIR/name_map_<case_name>.json by rename (the case as base/safe_text.h makes a file's name of it). Nothing
+ * if no kernel has a name. */
 int tl__name_map_write(const char *dir, const char *case_name, const struct tl_name_map *map, struct tl_error *reterr);
 /* Removes the maps of an older recording in DIR. What cannot be removed stays: the reader says what it finds. */
 void tl__name_map_clear(const char *dir);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * traffic.jsonl: what each task read and wrote through each of its arguments (docs/formats/traffic.md). Line 1 describes
- * the run, each further line is one task, in the order in which they began. One writer and one reader. One thread per
- * object.
+ * traffic.jsonl: what each task read and wrote through each of its arguments (docs/formats/traffic.md). Line 1
+ * describes the run, each further line is one task, in the order in which they began. One writer and one reader. One
+ * thread per object.
  */
 #ifndef TL_ARTIFACT_TRAFFIC_H
 #define TL_ARTIFACT_TRAFFIC_H
@@ -67,8 +67,8 @@ void tl__traffic_fini(struct tl_traffic *t);
 
 /* Writes DIR/traffic.jsonl by rename. TL_EIO, TL_ENOSPC, TL_ENOMEM. */
 int tl__traffic_write(const char *dir, const struct tl_traffic *t, struct tl_error *reterr);
-/* Reads the file at `path`. TL_ENOENT, TL_EIO, TL_ENOMEM, TL_EVERSION; TL_EPARSE with file, line and field. The caller's:
- * end with tl__traffic_fini. */
+/* Reads the file at `path`. TL_ENOENT, TL_EIO, TL_ENOMEM, TL_EVERSION; TL_EPARSE with file, line and field. The
+ * caller's: end with tl__traffic_fini. */
 int tl__traffic_file_read(const char *path, struct tl_traffic *ret_traffic, struct tl_error *reterr);
 /* The same from memory; `name` appears in messages. */
 int tl__traffic_parse(const void *text, size_t bytes, const char *name, struct tl_traffic *ret_traffic,

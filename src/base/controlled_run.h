@@ -4,10 +4,11 @@
  * and env_controlled.c (the environment on top). All of it belongs to the thread that called tl__controlled_run.
  *
  * How the order is chosen. A coroutine gets a budget of yield points; when it is used up, or the coroutine sleeps, the
- * next one is picked. Seeds differ in kind: with three in four, budgets have a mean from 1 to 128 that the seed chooses,
- * small ones more often (and one budget in four any mean from 1 to 512), and the next one is any that can run. With the
- * others each coroutine has a priority; the highest runs, until it sleeps or one of a few random points makes it the
- * lowest. The first kind finds races of many short steps, the second finds what needs one thread to stand still for long.
+ * next one is picked. Seeds differ in kind: with three in four, budgets have a mean from 1 to 128 that the seed
+ * chooses, small ones more often (and one budget in four any mean from 1 to 512), and the next one is any that can run.
+ * With the others each coroutine has a priority; the highest runs, until it sleeps or one of a few random points makes
+ * it the lowest. The first kind finds races of many short steps, the second finds what needs one thread to stand still
+ * for long.
  */
 #ifndef TL_BASE_CONTROLLED_RUN_H
 #define TL_BASE_CONTROLLED_RUN_H

@@ -404,9 +404,9 @@ static size_t take_items(struct reader *r, const char *bytes, size_t count)
     return n;
 }
 
-/* How much yajl gets next, of `count`. Where the short cut may be of use, a piece ends with a line, to see whether an item
- * follows: with the next line, or, once the short cut has refused an item, with the last line of a full piece, since the
- * items of a file of another layout are refused one and all. */
+/* How much yajl gets next, of `count`. Where the short cut may be of use, a piece ends with a line, to see whether an
+ * item follows: with the next line, or, once the short cut has refused an item, with the last line of a full piece,
+ * since the items of a file of another layout are refused one and all. */
 static size_t next_piece(const struct reader *r, const char *from, size_t count)
 {
     size_t n = count < FEED_BYTES ? count : FEED_BYTES;

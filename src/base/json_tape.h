@@ -58,9 +58,9 @@ struct tl_tape_spec {
     int (*on_value)(void *ctx, struct tl_tape *tape);
     void *ctx;
     uint32_t *ret_seen; /* NULL, or set at the end: the sections that stand in the document, by bit */
-    /* A short cut, or NULL: takes items of a section that stand at the start of `bytes`, where an item begins a line, each
-     * to the end of its line and with the comma behind it. At least one item must follow them. Returns how many bytes;
-     * *ret_items: of how many items. */
+    /* A short cut, or NULL: takes items of a section that stand at the start of `bytes`, where an item begins a line,
+     * each to the end of its line and with the comma behind it. At least one item must follow them. Returns how many
+     * bytes; *ret_items: of how many items. */
     size_t (*take_items)(void *ctx, int section, const char *bytes, size_t count, uint64_t *ret_items);
 };
 

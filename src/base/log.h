@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log lines, for the sink that the program has set: <tasklens/log.h>. Thread-safe. Each message says what, where and what
- * to do.
+ * Log lines, for the sink that the program has set: <tasklens/log.h>. Thread-safe. Each message says what, where and
+ * what to do.
  */
 #ifndef TL_BASE_LOG_H
 #define TL_BASE_LOG_H

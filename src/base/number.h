@@ -22,8 +22,8 @@ struct tl_float_type {
     int bits, ulp_exponent_min;
 };
 extern const struct tl_float_type tl__float32;
-/* Of all texts that read back, through float or through double, one of the fewest digits and of these the nearest. Whole
- * numbers below 2^24 are written in full, which takes no more room. */
+/* Of all texts that read back, through float or through double, one of the fewest digits and of these the nearest.
+ * Whole numbers below 2^24 are written in full, which takes no more room. */
 size_t tl__print_float(char *to, float value, const struct tl_float_type *type);
 size_t tl__print_f32(char *to, float value);
 size_t tl__print_f64(char *to, double value);
@@ -33,7 +33,8 @@ size_t tl__print_rounded(char *to, double value, int digits);
 /* "0x" and all `digits` (at most 16) lower-case digits. */
 size_t tl__print_hex(char *to, uint64_t value, unsigned digits);
 
-/* The number that is all of `text`: decimal digits that fit into 64 bits; or 1 to 16 hexadecimal ones. False: it is none.
+/* The number that is all of `text`: decimal digits that fit into 64 bits; or 1 to 16 hexadecimal ones. False: it is
+ * none.
  */
 bool tl__read_u64(const char *text, size_t bytes, uint64_t *ret_value);
 bool tl__read_hex(const char *text, size_t bytes, uint64_t *ret_value);

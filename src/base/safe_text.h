@@ -45,7 +45,8 @@ size_t tl__name_cut(char *to, size_t size, const char *name);
 size_t tl__utf8_bytes(const char *text, size_t left);
 /* The number of such a character. */
 uint32_t tl__utf8_code(const char *text, size_t bytes);
-/* As tl__utf8_bytes for a character that is safe to write anywhere: neither a control nor one that changes the direction. */
+/* As tl__utf8_bytes for a character that is safe to write anywhere: neither a control nor one that changes the
+ * direction. */
 size_t tl__printable_bytes(const char *text, size_t left);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text made without stdio, so that a signal handler may make it. What does not fit is cut behind a whole UTF-8 character; the text
- * ends with a zero byte after each call.
+ * Text made without stdio, so that a signal handler may make it. What does not fit is cut behind a whole UTF-8
+ * character; the text ends with a zero byte after each call.
  *
  * Threads: none of its own; each text belongs to its caller.
  */

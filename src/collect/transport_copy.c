@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The copy transport: no mapping. Each registered range has a host shadow of the same layout, and the copies move exactly
- * the named bytes, by the chip's own operations. An index is one aligned 8-byte word: the chip moves it as one, and orders
- * it with the copies around it (a release fence before the push, an acquire fence after the pull, hold as well).
+ * The copy transport: no mapping. Each registered range has a host shadow of the same layout, and the copies move
+ * exactly the named bytes, by the chip's own operations. An index is one aligned 8-byte word: the chip moves it as one,
+ * and orders it with the copies around it (a release fence before the push, an acquire fence after the pull, hold as
+ * well).
  */
 #include "base/env.h"
 #include "base/error.h"

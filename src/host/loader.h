@@ -17,7 +17,8 @@ struct tl_object {
 
 /* Checks a program's tables. 0, or TL_ELOAD with one line that names the fault and begins with `where`. */
 int tl__program_check(const struct tl_program *program, const char *where, struct tl_error *reterr);
-/* Whether the object at `path` is compiled with the address sanitizer; the library that it then needs goes to `name`. */
+/* Whether the object at `path` is compiled with the address sanitizer; the library that it then needs goes to
+ * `name`. */
 bool tl__object_sanitized(const char *path, char *name, size_t size);
 /* Whether this process has loaded that library. */
 bool tl__sanitizer_loaded(void);

@@ -69,7 +69,8 @@ static int place_tensor(struct tl_run *run, uint32_t i, uint64_t bytes, const ch
     return 0;
 }
 
-/* Device memory of the program's tensors, filled. Outputs too, so that elements that no task writes keep their value. */
+/* Device memory of the program's tensors, filled. Outputs too, so that elements that no task writes keep their
+ * value. */
 static int place_tensors(struct tl_run *run, struct tl_tensor *table, struct tl_error *reterr)
 {
     struct tl_chip *chip = run->worker->chip;

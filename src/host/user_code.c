@@ -7,7 +7,8 @@
 #include "base/text.h"
 #include "sim/chip.h"
 
-/* Read by its own thread, and by handlers on other threads, which see a thread id that is not theirs: plain accesses. */
+/* Read by its own thread, and by handlers on other threads, which see a thread id that is not theirs: plain
+ * accesses. */
 static struct {
     volatile pid_t thread, process; /* 0: none; read by signal handlers */
     const char *function, *name;

@@ -159,7 +159,8 @@ static void tell_failed(struct tl_run *run, const char *watchdog, double run_s, 
     const char *why = tl_strerror(-(int)run->end.code);
     char message[sizeof(run->end.message)], goes_on[80] = "";
 
-    /* F4: the thread that refused a submit wrote the message before; pairs with F3. The rest of the status may change. */
+    /* F4: the thread that refused a submit wrote the message before; pairs with F3. The rest of the status may
+     * change. */
     if (refused != 0 &&
         tl__chip_copy_out(run->worker->chip, message, run->status + offsetof(struct tl_run_status, message),
                           sizeof(message)) == 0) {

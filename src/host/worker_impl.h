@@ -104,7 +104,8 @@ int tl__place(struct tl_run *run, const struct tl_chip_rings *rings, const int64
 /* Whether the existing heaps have the sizes that the run asks for. */
 bool tl__heaps_fit(const struct tl_worker *w, const struct tl_run_config *config, const struct tl_chip_rings *rings);
 
-/* run_recording.c. Under the lock. begin: sets run->epoch and args.dfx; TL_EBUSY: another run must be exported first. */
+/* run_recording.c. Under the lock. begin: sets run->epoch and args.dfx; TL_EBUSY: another run must be exported
+ * first. */
 int tl__recording_begin(struct tl_run *run, struct tl_error *reterr);
 void tl__recording_abandon(struct tl_run *run);
 int tl__recording_end(struct tl_run *run, struct tl_run_result *result, struct tl_error *reterr);

@@ -39,8 +39,8 @@ TL_CMD_LIST(TL_CMD_DECLARE, TL_CMD_DECLARE_VIEWER)
 int tl__cmd_fail(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same line where the command goes on. */
 void tl__cmd_note(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A rendering's sink: writes lines of text to the FILE `ctx`. What a rendering left in them that would do more on a terminal
- * than show itself is made visible. 0 or TL_EIO. */
+/* A rendering's sink: writes lines of text to the FILE `ctx`. What a rendering left in them that would do more on a
+ * terminal than show itself is made visible. 0 or TL_EIO. */
 int tl__cmd_text(void *ctx, const void *bytes, size_t n);
 /* A sink of JSON and of other bytes: to the FILE `ctx` as they are. 0 or TL_EIO. */
 int tl__cmd_bytes(void *ctx, const void *bytes, size_t n);

@@ -108,8 +108,8 @@ double tl__deps_box_width(const struct tl_deps_subject *s, uint32_t task, struct
 }
 
 /* Exactness costs dot minutes on large graphs, and moving overlapping boxes apart costs sfdp minutes on very large
- * ones: these give them less of either. What is not connected is laid out for itself, and stands in rows in the order
- * of submission; side by side it would be a strip too long to be looked at. */
+ * ones: these give them less of either. What is not connected is laid out for itself, and is placed in rows in the
+ * order of submission; side by side it would be a strip too long to be looked at. */
 static void put_settings(struct tl_rendering *out, uint32_t tasks, enum tl_deps_engine engine)
 {
     tl__put_str(out, "  pack=30; packmode=\"array_u\";\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The data of the page. Rows are arrays, and what would be said again and again (buffers, slices, flags) stands once in
- * `words` and is named by its number, so that the page of a large graph stays small. src/analysis/web/assets/deps.js reads it:
+ * The data of the page. Rows are arrays, and what repeats (buffers, slices, flags) is kept once in `words`
+ *  and is named by its number, so that the page of a large graph stays small. src/analysis/web/assets/deps.js reads it:
  *   kinds  [names on aic, aiv0, aiv1: text or null], by number
  *   tasks  [name, kind, level or -1, manual, early, blocks, producers, consumers, x, y, width, height, args]
  *          args: [slot, type, buffer, slice]
@@ -66,7 +66,7 @@ static void json_slice(struct tl_json *json, struct html *h, const struct tl_dep
     json_word(json, h);
 }
 
-/* Whole points: nobody sees less. */
+/* Whole points are enough for a screen. */
 static void json_point(struct tl_json *json, float value)
 {
     tl__json_i64(json, lrintf(value));

@@ -21,7 +21,7 @@
 
 struct item {
     uint32_t level, place;
-    float key; /* where in its level it wants to be, 0 to 1 */
+    float key; /* where in its level it should be, 0 to 1 */
 };
 
 struct levels {

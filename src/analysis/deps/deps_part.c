@@ -109,7 +109,7 @@ static int put_title(const struct tl_deps_subject *s, const struct tl_deps_part_
     tl__put(&out, "", 1);
     code = out.error;
     if (code == 0)
-        part->title = out.data; /* the page's memory is ours from here on */
+        part->title = out.data; /* takes over the rendering's memory */
     else
         tl__rendering_fini(&out);
     return code;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What feeds a task, and what it feeds, as a tree: each task stands once, under the task it was first reached from, the
- * nearest first where not all fit. Its other edges into the tree are named at the end of its line.
+ * What feeds a task, and what it feeds, as a tree: each task appears once, under the task it was first reached from,
+ * the nearest first where not all fit. Its other edges into the tree are named at the end of its line.
  */
 #include <inttypes.h>
 
@@ -11,7 +11,7 @@
 #include "analysis/text/phrases.h"
 #include "base/env.h"
 
-#define MAX_INDENT 24 /* levels; the level itself stands in front */
+#define MAX_INDENT 24 /* levels; the level itself comes first */
 #define MAX_ALSO 4    /* further tasks named on a line */
 
 struct tree {
@@ -57,7 +57,7 @@ static int tree_init(struct tree *t, uint32_t task, uint32_t levels)
     return 0;
 }
 
-/* The entry that stands below entry `i` on the page, or 0 at the end. */
+/* The entry that is shown below entry `i` on the page, or 0 at the end. */
 static uint32_t following(const struct tree *t, uint32_t i)
 {
     if (t->first[i] < t->shown && t->reach.from[t->first[i]] == i)
@@ -96,7 +96,7 @@ static void put_edges(struct tl_rendering *out, const struct tree *t, uint32_t e
         tl__put_format(out, " +%" PRIu32 " more", more - 1);
 }
 
-/* Tasks of the tree, besides the one it stands under, that this entry feeds (up) or is fed by. */
+/* Tasks of the tree, besides the one it is shown under, that this entry feeds (up) or is fed by. */
 static void put_also(struct tl_rendering *out, const struct tree *t, uint32_t entry)
 {
     const struct tl_deps_graph *g = t->s->graph;

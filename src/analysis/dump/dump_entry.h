@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One record in full: for the screen, where a large tensor is shown by its edges, and for a text file, where every
- * element stands, once row by row and once with its indices. One thread; the recording is borrowed for the call.
+ * One record in full: for the screen, where a large tensor is shown by its edges, and for a text file, with every
+ * element, once row by row and once with its indices. One thread; the recording is borrowed for the call.
  */
 #ifndef TL_ANALYSIS_DUMP_ENTRY_H
 #define TL_ANALYSIS_DUMP_ENTRY_H

@@ -14,7 +14,7 @@
 void tl__dump_file_name(const struct tl_recording *recording, uint64_t index, enum tl_task_layout layout, char *name,
                         size_t bytes);
 
-/* What stands in the .npy. */
+/* What the .npy holds. */
 struct tl_dump_npy {
     bool widened; /* float32, because .npy has no such dtype: bfloat16, fp8*, fp4* */
     bool flat;    /* one dimension, because the payload was cut */

@@ -122,7 +122,7 @@ static void put_geometry(struct tl_rendering *page, const struct tl_dump_record 
     }
 }
 
-/* Without values a scalar's is shown all the same: it stands in the manifest. The last cell has what is special. */
+/* Without values a scalar's is shown all the same: it is in the manifest. The last cell has what is special. */
 static void put_last_cells(const struct rows *rows, uint64_t number, const struct tl_dump_record *r, struct tl_row *row)
 {
     const char *p = rows->start != NULL ? rows->cells.data + rows->start[number] : NULL;

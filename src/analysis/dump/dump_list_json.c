@@ -142,7 +142,7 @@ static void json_flags(struct tl_json *json, const struct tl_dump_record *r)
         bool on = (r->flags & flags[i].flag) != 0;
 
         if (!on && i > 1)
-            continue; /* as in the manifest: the rest stands there only when it is so */
+            continue; /* as in the manifest: the others are there only where they are true */
         tl__json_member_bool(json, flags[i].key, on);
     }
     if ((r->flags & (TL_ARG_LOST | TL_ARG_UNSUPPORTED)) != 0) {

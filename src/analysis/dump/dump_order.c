@@ -78,7 +78,7 @@ static int from_submits(const char *path, struct places *ret)
     return code;
 }
 
-/* Of `dir`: whether anything there tells. */
+/* Whether a file in `dir` says the order. */
 static bool layout_in(const char *dir, enum tl_task_layout *ret_layout)
 {
     struct tl_meta *meta = tl__alloc(1, sizeof(*meta));

@@ -17,11 +17,12 @@ enum tl_dump_order_from {
 
 struct tl_dump_order {
     enum tl_dump_order_from from;
-    uint64_t unknown; /* records of tasks that it does not name: they stand at the end */
+    uint64_t unknown; /* records of tasks that it does not name: they come last */
 };
 
 /* Orders the pick by submission; what belongs to one task stays by stage, argument and role. `dir` holds the manifest;
- * the files that tell lie there or above. What cannot be read is as if it were not there. 0 or TL_ENOMEM. */
+ * the files that say it are there or one directory up. What cannot be read is as if it were not there. 0 or
+ * TL_ENOMEM. */
 /* The layout of the tasks' names of the recording in `dir`: ours say their form in dfx_meta.json, others name their
  * runtime in deps.json or chip_swimlane_records.json, or do not. */
 enum tl_task_layout tl__dump_layout(const char *dir);

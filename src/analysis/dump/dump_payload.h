@@ -60,7 +60,7 @@ bool tl__dump_note_unread(struct tl_dump_unread *unread, uint64_t index, int cod
 /* "[4, 8]"; "scalar"; "rank 6". */
 void tl__put_shape(struct tl_rendering *out, const struct tl_dump_record *record);
 void tl__put_strides(struct tl_rendering *out, const struct tl_dump_record *record);
-/* "[1, 0, 2]": where element `i`, counted row by row, stands. */
+/* "[1, 0, 2]": where element `i`, counted row by row, is. */
 void tl__put_place(struct tl_rendering *out, const struct tl_dump_record *record, uint64_t i);
 /* Its indices, outermost first, at[0..rank). */
 void tl__dump_place(const struct tl_dump_record *record, uint64_t i, uint64_t at[TL_MAX_DIMS]);

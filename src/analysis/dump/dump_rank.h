@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pick narrowed and ordered by what stands in the payloads. */
+/* A pick narrowed and ordered by the payloads' values. */
 #ifndef TL_ANALYSIS_DUMP_RANK_H
 #define TL_ANALYSIS_DUMP_RANK_H
 
@@ -18,7 +18,7 @@ extern const char *const tl__dump_keys[]; /* "none", "max", ...; the last is NUL
 
 /*
  * Reads every picked payload. Of `only_bad`, leaves records with NaN or Inf. Orders by the key: the smallest minimum
- * first, of the others the largest; equal ones keep their order, records without a value stand at the end. 0 or
+ * first, of the others the largest; equal ones keep their order, records without a value come last. 0 or
  * TL_ENOMEM.
  */
 int tl__dump_rank(const struct tl_dump_scan *scan, struct tl_dump_pick *pick, enum tl_dump_key key, bool only_bad,

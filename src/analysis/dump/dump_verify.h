@@ -11,10 +11,10 @@
 
 struct tl_dump_verify {
     const struct tl_recording *recording;
-    const struct tl_dump_pick *pick; /* all records, in the order in which faults are told; NULL: the manifest's */
+    const struct tl_dump_pick *pick; /* all records, in the order in which faults are reported; NULL: the manifest's */
     const char *dir;
     enum tl_task_layout layout; /* of the tasks' names */
-    const struct tl_meta *meta; /* of the run, which tells why records are missing; NULL: not known */
+    const struct tl_meta *meta; /* of the run, which says why records are missing; NULL: not known */
     tl_dump_progress progress;  /* NULL: none */
     void *progress_ctx;
 };

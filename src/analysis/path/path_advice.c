@@ -11,7 +11,7 @@
 #include "base/env.h"
 
 #define WORTH_PERCENT 10u /* of the wall: less is not worth a line */
-#define TIGHT_PERCENT 80u /* the static path is so much of the wall: the schedule has little left to give */
+#define TIGHT_PERCENT 80u /* the static path is so much of the wall: a better schedule would gain little */
 
 struct advisor {
     const struct tl_path_run *run;
@@ -26,7 +26,7 @@ static bool worth(uint64_t part, uint64_t whole, unsigned percent)
     return whole > 0 && (double)part * 100.0 >= (double)whole * percent;
 }
 
-/* The core type whose queues the path stood in longest. */
+/* The core type in whose queues the path waited longest. */
 static const char *busiest_type(const struct tl_path_run *run)
 {
     uint64_t busy[2] = {0, 0};
@@ -165,7 +165,7 @@ static void (*const advisers[TL_PATH_KINDS])(const struct advisor *a, struct tl_
     [TL_PATH_TAIL] = on_tail,
 };
 
-/* The kind with the most time that has not had its word; TL_PATH_KINDS if the rest is not worth one. */
+/* The kind with the most time that is not reported yet; TL_PATH_KINDS if the rest is not worth one. */
 static unsigned next_kind(const struct advisor *a, unsigned said)
 {
     const uint64_t *spent = a->run->observed.spent_ns;

@@ -68,7 +68,7 @@ const char *tl__path_kind_text(unsigned kind);
 /* Of a graph that tl__path_graph_build has built. Without slices the wall is all head. TL_ENOMEM. */
 int tl__path_find_observed(const struct tl_path_graph *g, struct tl_path_observed *ret_path);
 void tl__path_observed_fini(struct tl_path_observed *path);
-/* TL_ENOMEM. Among equals the task that stands first. */
+/* TL_ENOMEM. Among equals the task that comes first. */
 int tl__path_find_static(const struct tl_path_graph *g, struct tl_path_static *ret_path);
 void tl__path_static_fini(struct tl_path_static *path);
 

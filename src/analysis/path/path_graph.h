@@ -27,7 +27,7 @@ struct tl_path_task {
     uint64_t submit_ns; /* end of its submit; TL_PATH_UNKNOWN: not recorded */
 };
 
-/* `succ` could not start before `pred` ended: positions in tasks. One pair may stand several times. */
+/* `succ` could not start before `pred` ended: positions in tasks. One pair may appear several times. */
 struct tl_path_edge {
     uint32_t pred, succ;
 };
@@ -38,7 +38,7 @@ struct tl_path_graph {
     struct tl_path_slice *slices;
     struct tl_path_edge *edges;
     uint32_t n_tasks, n_slices, n_edges, n_cores;
-    uint64_t begin_ns, end_ns; /* the wall: every slice and submit lies in it */
+    uint64_t begin_ns, end_ns; /* the wall: every slice and submit is in it */
     uint64_t submits_ns;       /* start of the first submit; TL_PATH_UNKNOWN */
     /* Set by tl__path_graph_build. */
     uint32_t *slice_first; /* n_tasks + 1: into slice_list */

@@ -124,7 +124,7 @@ static int walk_back(struct walk *w)
     return 0;
 }
 
-/* What lies before the first step: the orchestrator up to its submit, from the first submit on. */
+/* What is before the first step: the orchestrator up to its submit, from the first submit on. */
 static void add_beginning(const struct tl_path_graph *g, struct tl_path_observed *path)
 {
     const struct tl_path_step *first = &path->steps[0];

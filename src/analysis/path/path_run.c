@@ -12,7 +12,7 @@ uint64_t tl__path_ns(const struct tl_swim_join *join, uint64_t cycles)
     return ((uint64_t)tl__swim_ps(&join->clock, cycles) + 500) / 1000;
 }
 
-/* Where each of the join's tasks stands in the graph: where deps.json has it, or behind. */
+/* The position of each of the join's tasks in the graph: where deps.json has it, or behind. */
 static uint32_t *place_tasks(const struct tl_swim_join *join, uint32_t *ret_count)
 {
     uint32_t *places = tl__alloc((size_t)join->n_tasks + 1, sizeof(*places));

@@ -41,7 +41,7 @@ struct tl_path_advice {
     struct tl_rendering text[TL_PATH_ADVICE_MAX]; /* one line each, without its end */
     uint32_t count;
 };
-/* TL_ENOMEM. End with tl__path_advice_fini. `dir` stands in commands to type. */
+/* TL_ENOMEM. End with tl__path_advice_fini. `dir` is used in commands to type. */
 int tl__path_advise(const struct tl_path_run *run, const char *dir, struct tl_path_advice *ret_advice);
 void tl__path_advice_fini(struct tl_path_advice *advice);
 

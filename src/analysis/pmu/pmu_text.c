@@ -44,7 +44,7 @@ static void put_share(struct tl_rendering *page, double part, double whole)
         tl__put_str(page, "-");
 }
 
-/* "mte2" of "mte2_busy_cycles": what tells it from its neighbours. */
+/* "mte2" of "mte2_busy_cycles": the part that other columns do not have. */
 static void put_short_name(struct tl_rendering *page, const char *name)
 {
     static const char *const heads[] = {"pmu_idc_aic_", "pmu_idc_aiv_", "pmu_"};
@@ -183,7 +183,7 @@ static int put_short(struct tl_rendering *out, const struct tl_pmu_view *view)
     return code;
 }
 
-/* ---- what is to be said of it ---- */
+/* ---- sources and notes ---- */
 
 static void put_heading(struct tl_rendering *out, const struct tl_pmu_view *view)
 {

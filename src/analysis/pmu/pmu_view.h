@@ -43,7 +43,7 @@ struct tl_pmu_view {
     const char *dir;
     /* Made by tl__pmu_view_make. */
     struct tl_pmu_kernel *kernels; /* most cycles first */
-    struct tl_pmu_figure *figures; /* a kernel's stand together, by column */
+    struct tl_pmu_figure *figures; /* those of a kernel are adjacent, by column */
     struct tl_pmu_view_column *columns;
     uint32_t n_kernels, n_columns;
 };

@@ -44,7 +44,7 @@ struct tl_sched {
     uint64_t path_phase_ns[TL_PHASE_COUNT]; /* tl__sched_split_path; all 0 below level 3 */
 };
 
-/* The result refers to `join` and to itself: it stays where it is until tl__sched_fini. TL_ENOMEM, TL_ERANGE. */
+/* The result refers to `join` and to itself: it must not be moved until tl__sched_fini. TL_ENOMEM, TL_ERANGE. */
 int tl__sched_make(const struct tl_swim_join *join, struct tl_sched *sched, struct tl_error *reterr);
 void tl__sched_fini(struct tl_sched *sched);
 

@@ -222,7 +222,7 @@ static uint64_t heap_steps(uint64_t bytes)
 
 /* A run that ended had enough slots and entries, and so has one in another order. A heap may have been lucky with its
  * gaps: it is enough whatever the order if it holds what waiting never gives back, and a gap there. That is smaller
- * than the buffer after it, and what is kept begins with another one: in an empty heap all begins anew. */
+ * than the buffer after it, and what is kept begins with another one: in an empty heap allocation starts at 0 again. */
 static uint64_t enough_before(unsigned resource, const struct tl_resource_use *use)
 {
     uint64_t gap = less(smaller(use->step, less(use->kept, HEAP_STEP)), HEAP_STEP);

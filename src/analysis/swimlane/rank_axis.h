@@ -10,10 +10,10 @@
 #include "analysis/swimlane/swim_clock.h"
 #include "artifact/rank_clock.h"
 
-/* Where one recording, of one dispatch of a rank, stands. */
+/* The place of one recording, of one dispatch of a rank. */
 struct tl_rank_place {
     uint32_t rank, dispatch;
-    uint32_t seat;               /* its rank's folder: ranks of one number may stand in several */
+    uint32_t seat;               /* its rank's folder: ranks of one number may be in several */
     char name[48];               /* "node1/rank0"; "": "rank 0" */
     char domain[64];             /* the recording's host_clock_domain_id; "": not stated */
     bool by_clock;               /* known by its clock.json */
@@ -22,7 +22,7 @@ struct tl_rank_place {
     int64_t begin_ns;            /* of the first event; 0 without anchors */
     uint64_t error_ns;           /* of the anchors and, if known, of the rank's clock */
     enum tl_clock_method method; /* of the rank's clock */
-    int64_t offset_ps;           /* where the first event stands in the whole */
+    int64_t offset_ps;           /* where the first event is in the whole */
     char why[200];               /* why it is not known; "" if it is */
     char doubt[200];             /* why its error bar cannot be believed; "": nothing contradicts it */
 };
@@ -45,7 +45,8 @@ bool tl__rank_clock_doubt(const struct tl_rank_clock *clock, const struct tl_ran
 /*
  * Host times of two boots are not compared: what is known by its own clock alone, and has another host_clock_domain_id
  * than the first such, is not known any more. And what has no clock.json shares a clock where all of them have one
- * host_clock_domain_id. Then sets each offset_ps: the earliest of all that are known is 0; of others the earliest of their rank, or each itself.
+ * host_clock_domain_id. Then sets each offset_ps: the earliest of all that are known is 0; of others the earliest of
+ * their rank, or each itself.
  */
 void tl__rank_axes(struct tl_rank_place *places, uint32_t n);
 

@@ -181,7 +181,7 @@ static void later(uint64_t *latest, uint64_t time)
         *latest = time;
 }
 
-/* The latest time, and what runs backward of the rows that stand in no slice. */
+/* The latest time, and what runs backward of the rows that belong to no slice. */
 static void find_end(struct tl_swim_join *join)
 {
     const struct tl_swimlane *lane = join->lane;

@@ -22,8 +22,8 @@
 #define TL_SWIM_RAN 1u      /* there is a core row: receive, start and end hold */
 #define TL_SWIM_SENT 2u     /* there is an AICPU row: dispatch holds */
 #define TL_SWIM_FINISHED 4u /* and its finish holds */
-#define TL_SWIM_BACKWARD 8u /* the file's end, or finish, was before its start: both stand at the start here */
-#define TL_SWIM_RUNNING 16u /* the core row has no end: it still ran when the recording ended, where `end` stands */
+#define TL_SWIM_BACKWARD 8u /* the file's end, or finish, was before its start: both are the start here */
+#define TL_SWIM_RUNNING 16u /* the core row has no end: it still ran when the recording ended, which is `end` */
 
 /* One visit of a task to a core: a block of an SPMD task, a subtask of a mix, or all of a plain task. */
 struct tl_swim_slice {

@@ -113,8 +113,8 @@ static int find_deps(struct tl_swim_join *join)
     return 0;
 }
 
-/* A core type says AIC or AIV. Which of two AIV kernels a core ran follows from its place in its cluster: a task with two
- * AIV kernels runs only on clusters that have two AIVs, and their ids follow each other, AIV0 first. */
+/* A core type says AIC or AIV. Which of two AIV kernels a core ran follows from its place in its cluster: a task with
+ * two AIV kernels runs only on clusters that have two AIVs, and their ids follow each other, AIV0 first. */
 static void find_kernel(const struct tl_swim_join *join, struct tl_swim_slice *s, uint32_t aiv_ordinal)
 {
     uint32_t deps = join->tasks[s->task].deps;

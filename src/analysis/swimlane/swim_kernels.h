@@ -20,7 +20,8 @@ int tl__swim_kernels(const struct tl_swim_join *join, struct tl_swim_kernel **re
 /* "matmul", "func_3", "unknown kernel", for JSON: not made safe for text. `room` is used where there is no name. */
 const char *tl__swim_kernel_name(const struct tl_swim_kernel *kernel, char room[24]);
 
-/* A table of them, all or the first 20; the same as member "kernels" of an object. 0, TL_ENOMEM or the rendering's error. */
+/* A table of them, all or the first 20; the same as member "kernels" of an object. 0, TL_ENOMEM or the rendering's
+ * error. */
 int tl__swim_kernels_text(struct tl_rendering *out, const struct tl_swim_join *join);
 int tl__swim_kernels_json(struct tl_json *json, const struct tl_swim_join *join);
 

@@ -49,7 +49,7 @@ static void describe(struct trace *t)
     tl__json_object_end(t->json);
 }
 
-/* Slices stand before the arrows: a reader that sorts by time alone finds the slice of the same moment open. */
+/* Slices come before the arrows: a reader that sorts by time alone finds the slice of the same moment open. */
 static int put_events(struct trace *t)
 {
     int code = 0;
@@ -65,7 +65,7 @@ static int put_events(struct trace *t)
     return code;
 }
 
-/* The events, and around them the document if it is the caller's wish. */
+/* The events, and around them the document if the caller asks for it. */
 static int put(struct trace *t, bool whole)
 {
     int code;

@@ -34,7 +34,7 @@ enum tl_arrow {
         TL_ARROW_COUNT
 };
 
-/* What stands in a trace, and what was left out of it. */
+/* What a trace has, and what was left out of it. */
 struct tl_swim_drawn {
     uint64_t worker_slices, sched_slices, phases, submits, events;
     uint64_t arrows[TL_ARROW_COUNT];
@@ -76,9 +76,9 @@ struct tl_swim_trace_opts {
     bool windowed;
     int64_t from_ps, to_ps;
     /* Of one recording among several in a trace. */
-    const char *prefix; /* stands before the name of each process; NULL: none */
+    const char *prefix; /* in front of the name of each process; NULL: none */
     uint32_t part;      /* which of them: processes and ids are its own */
-    int64_t offset_ps;  /* where its first event stands, >= 0 */
+    int64_t offset_ps;  /* the time of its first event, >= 0 */
 };
 
 /* Of `part` the number that process 1 to 9 of a recording has in the whole. */

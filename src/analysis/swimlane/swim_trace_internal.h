@@ -51,7 +51,7 @@ enum { OUTER_LANE = 0, INNER_LANE = 1, OUTER_SPARE = 2, INNER_SPARE = 6 };
 /* All times of a trace are multiples of it: whole nanoseconds. */
 #define TL_TRACE_GRID_PS ((int64_t)1000)
 
-/* Where a slice of a view lies in time, in picoseconds since the first of all events, on the grid. */
+/* The time of a slice of a view, in picoseconds since the first of all events, on the grid. */
 struct span {
     int64_t start, end;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where slices and phases lie in a trace: in time, on which lane, under which number; and which of them it shows. */
+/* Where slices and phases are in a trace: in time, on which lane, under which number; and which of them it shows. */
 #include "analysis/swimlane/swim_trace_internal.h"
 
 #include <stdlib.h>

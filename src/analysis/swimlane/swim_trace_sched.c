@@ -49,7 +49,7 @@ static void put_queues(struct trace *t, const char *key, const uint32_t *ready)
 
 /* ---- phases ---- */
 
-/* Several executions in one file are told apart; one needs no word. */
+/* Of several executions in one file each is named; of one alone nothing is said. */
 static void put_epoch(struct trace *t, uint32_t run_epoch)
 {
     if (t->join->n_epochs > 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rendering: text that is kept in a growing buffer, or handed on in pieces to a sink. The first error sticks, and later
- * puts do nothing, so that the caller looks once, at the end. One thread per object.
+ * A rendering: text that is kept in a growing buffer, or handed on in pieces to a sink. The first error sticks, and
+ * later puts do nothing, so that the caller looks once, at the end. One thread per object.
  */
 #ifndef TL_ANALYSIS_RENDERING_H
 #define TL_ANALYSIS_RENDERING_H

@@ -14,7 +14,7 @@
 
 struct tl_column {
     const char *title;
-    bool right;        /* numbers stand right */
+    bool right;        /* numbers are aligned right */
     bool only_if_used; /* the column is left out when every cell is empty */
 };
 

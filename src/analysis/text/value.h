@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements as text, for people and for files that are compared: integers in full; floats as tensor/element.h writes them,
- * in all texts and JSON alike; nan, inf, -inf; true and false for a BOOL of 1 and 0. Pure; any thread.
+ * Elements as text, for people and for files that are compared: integers in full; floats as tensor/element.h writes
+ * them, in all texts and JSON alike; nan, inf, -inf; true and false for a BOOL of 1 and 0. Pure; any thread.
  */
 #ifndef TL_ANALYSIS_VALUE_H
 #define TL_ANALYSIS_VALUE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reuse distances in one pass: each slice's bytes stand at the place of its last access in a Fenwick tree, so that the
- * sum between two places is the bytes of the slices accessed last in between.
+ * Reuse distances in one pass: each slice's bytes are kept at the place of its last access in a Fenwick tree, so that
+ * the sum between two places is the bytes of the slices accessed last in between.
  */
 #include "analysis/traffic/traffic_view.h"
 

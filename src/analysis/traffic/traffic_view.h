@@ -5,9 +5,9 @@
  *
  * An access is one tensor argument of one task. It touches a slice: a view of a buffer; two views that overlap and are
  * not equal are two slices. A reuse is an access to a slice that was accessed before. Its distance in tasks is the
- * difference of the two tasks' places in the order in which tasks began; its distance in bytes is the sum of the bytes of
- * the other slices that were accessed in between, each once. A cache of N bytes holds the slices accessed last, as many
- * as fit in whole: an access finds its slice if the distance in bytes and the slice itself are at most N together.
+ * difference of the two tasks' places in the order in which tasks began; its distance in bytes is the sum of the bytes
+ * of the other slices that were accessed in between, each once. A cache of N bytes holds the slices accessed last, as
+ * many as fit in whole: an access finds its slice if the distance in bytes and the slice itself are at most N together.
  */
 #ifndef TL_ANALYSIS_TRAFFIC_VIEW_H
 #define TL_ANALYSIS_TRAFFIC_VIEW_H

@@ -21,7 +21,7 @@ void tl__put_html(struct tl_rendering *out, const char *text)
     tl__put_safe(out, TL_SAFE_HTML, text, strlen(text));
 }
 
-/* JSON inside a page: '<' stands only in strings there, and escaped it can neither close the element nor open a
+/* JSON inside a page: '<' occurs only in strings there, and escaped it can neither close the element nor open a
  * comment. */
 static int put_json(void *ctx, const void *data, size_t bytes)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pages for a browser: one file each that needs nothing beside it, no network either. What they are made of lies in
+ * Pages for a browser: one file each that needs nothing beside it, no network either. What they are made of is in
  * src/analysis/web/assets/ and is built in, with d3 version 3 (Debian's libjs-d3).
  *
  * A page NAME is three files there, found by their names alone (cmake/web.cmake takes what it finds):
- *     NAME.html   what stands in <body>
+ *     NAME.html   the content of <body>
  *     NAME.css    after common.css: colours, the frame of a page, the tooltip
  *     NAME.js     after d3.min.js and common.js. `window.tasklens.data` is the data, `tasklens.tip` the tooltip;
  *                 common.js says what else is there
@@ -25,7 +25,7 @@
 
 struct tl_web_asset {
     const char *name;        /* of the file: "d3.min.js" */
-    const char *bytes, *end; /* [bytes, end); a zero byte stands at `end` */
+    const char *bytes, *end; /* [bytes, end); a zero byte follows at `end` */
 };
 
 /* The asset of that name, static; NULL: there is none. */
