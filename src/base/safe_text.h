@@ -23,11 +23,11 @@ enum tl_safe {
     TL_SAFE_MARKDOWN, /* text of a cell or a paragraph */
     TL_SAFE_HTML,     /* text, or the value of an attribute */
     TL_SAFE_DOT,      /* between the quotes of a string of the dot language */
-    TL_SAFE_FILE,     /* a name as part of a file's: %2f for what is no letter, digit or one of -_+=,@., and a dot in front */
+    TL_SAFE_FILE,     /* part of a file's name: %2f for all but letters, digits, -_+=,@. and for a dot in front */
 };
 
 #define TL_SHOWN_BYTES 1024 /* of a name in a line: longer ones are cut */
-#define TL_SAFE_GROWTH 6u /* bytes that one byte can become */
+#define TL_SAFE_GROWTH 6u   /* bytes that one byte can become */
 
 /*
  * Writes `text` in that form to `to`, at most `size` - 1 (`size` >= 32) bytes and a NUL; returns the bytes. What does
