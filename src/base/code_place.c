@@ -87,7 +87,7 @@ struct tl_code_place tl__code_here(const struct tl_code_object *object, uint64_t
 {
     struct tl_code_place place = {0};
     void *frames[FRAMES_MAX];
-    int n = jumped == 0 ? backtrace(frames, FRAMES_MAX) : 0; /* it would read code where the jump has led */
+    int n = jumped == 0 ? backtrace(frames, FRAMES_MAX) : 0; /* it would read code at the place that the jump led to */
 
     if (jumped != 0)
         place = tl__code_at(object, *(const uint64_t *)(uintptr_t)jumped - 1);
@@ -175,7 +175,7 @@ static void ask_addr2line(const char *path, uint64_t offset, char *answer, size_
 
 /* ---- text ---- */
 
-/* Text of a file that is not ours: nothing that would do more on a terminal than show itself. */
+/* Text of a file that is not ours: without what a terminal would take for a command. */
 static void put_shown(struct tl_text *t, const char *text, size_t n)
 {
     char one[2] = "";

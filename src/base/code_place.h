@@ -29,7 +29,7 @@ struct tl_code_place {
     bool calls; /* the instruction itself is elsewhere, in a library; this is the innermost call out of the object */
 };
 
-/* The object that `address` (a function or a constant of it) lies in; NULL: none. Makes ready what tl__code_here()
+/* The object that `address` (a function or a constant of it) is in; NULL: none. Makes ready what tl__code_here()
  * needs. */
 void tl__code_object_of(struct tl_code_object *ret, const void *address);
 /* Instruction and stack pointer of a handler's ucontext_t; 0: unknown on this processor. */

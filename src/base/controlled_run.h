@@ -7,8 +7,8 @@
  * next one is picked. Seeds differ in kind: with three in four, budgets have a mean from 1 to 128 that the seed
  * chooses, small ones more often (and one budget in four any mean from 1 to 512), and the next one is any that can run.
  * With the others each coroutine has a priority; the highest runs, until it sleeps or one of a few random points makes
- * it the lowest. The first kind finds races of many short steps, the second finds what needs one thread to stand still
- * for long.
+ * it the lowest. The first kind finds races of many short steps, the second finds what needs one thread to stop for
+ * long.
  */
 #ifndef TL_BASE_CONTROLLED_RUN_H
 #define TL_BASE_CONTROLLED_RUN_H

@@ -102,7 +102,7 @@ static bool sleeps_on(const struct tl_co *co, const tl_au32 *word)
     return co->state == TL_CO_PARKED && co->word == word;
 }
 
-/* Wakes one of the sleepers on a word, or nobody. Which one a wake reaches is nobody's promise, so the seed chooses. */
+/* Wakes one of the sleepers on a word, or nobody. Which one a wake reaches is not specified, so the seed chooses. */
 static bool wake_any(struct tl_controlled_run *run, const tl_au32 *word)
 {
     struct tl_co *chosen = NULL;

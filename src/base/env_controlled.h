@@ -25,7 +25,7 @@ struct tl_controlled_opts {
     const char *faults; /* a list as docs/environment.md has it; NULL or "": none */
     uint64_t steps_max; /* yield points in all, beyond which the run counts as endless; 0: 10,000,000 */
     size_t stack_bytes; /* of each coroutine; 0: 256 KiB */
-    /* Told each switch, wake, jump of the clock and fault, one line without newline each. NULL: nobody. */
+    /* Called for each switch, wake, jump of the clock and fault, one line without newline each. NULL: nobody. */
     void (*trace)(void *ctx, const char *line);
     void *trace_ctx;
 };
@@ -70,8 +70,8 @@ uint64_t tl__controlled_choose(uint64_t n);
 /* Sleeps in virtual time. */
 void tl__controlled_sleep(uint64_t ns);
 /*
- * All threads whose name begins with `prefix`, main excepted: end at once where they stand, as in a killed process (a
- * join returns); or stand still for `ns` of virtual time (TL_FOREVER), as in a stopped one. The caller may be one.
+ * All threads whose name begins with `prefix`, main excepted: end at once where they are, as in a killed process (a
+ * join returns); or stop for `ns` of virtual time (TL_FOREVER), as in a stopped one. The caller may be one.
  */
 void tl__controlled_kill(const char *prefix);
 void tl__controlled_freeze(const char *prefix, uint64_t ns);

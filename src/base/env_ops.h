@@ -4,7 +4,7 @@
  *
  * The table in use belongs to the calling thread: `tl__env_real`, except on a thread that is inside a controlled run
  * (preset `controlled`). All system calls stay behind the table, and the loops over them (a short write is continued)
- * stand once, above it, so that a controlled run tests the very loops that production uses.
+ * are once, above it, so that a controlled run tests the very loops that production uses.
  */
 #ifndef TL_BASE_ENV_OPS_H
 #define TL_BASE_ENV_OPS_H
@@ -27,7 +27,7 @@ struct tl_env_ops {
     int (*sync)(int fd);
     void (*sync_window)(int fd, uint64_t start, uint64_t bytes, uint64_t wait_start, uint64_t wait_bytes);
     bool (*may_alloc)(void);         /* asked before each allocation; false makes it fail; NULL: all may */
-    void (*count_alloc)(int change); /* told 1 for a block made, -1 for one freed; NULL: nobody counts */
+    void (*count_alloc)(int change); /* called with 1 for a block made, -1 for one freed; NULL: nobody counts */
 };
 
 extern const struct tl_env_ops tl__env_real;

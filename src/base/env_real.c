@@ -2,7 +2,7 @@
 /*
  * The real environment: pthreads, futex, the monotonic clock, files.
  *
- * Park and wake. The futex is the shared kind (no FUTEX_PRIVATE_FLAG): a parked word may lie in memory of two
+ * Park and wake. The futex is the shared kind (no FUTEX_PRIVATE_FLAG): a parked word may be in memory of two
  * processes, and the kernel then finds it by page, not by address. The kernel's own lock orders "compare the word, go
  * to sleep" against a wake, so a waker that changes the word before it calls wake is never missed. Everything else
  * (the waiting flag, the fence) is the protocol of the caller.
@@ -96,8 +96,8 @@ static uint32_t pause_rate(void)
 
 /*
  * How long this thread spins before it sleeps: in full after a success, half as long after each failure, so that a
- * thread which waits for slow things soon sleeps almost at once. How soon the word changed after it fell asleep nobody
- * can tell it (the wake itself takes longest), so it finds out by a full spin now and then; ever more seldom, as long
+ * thread which waits for slow things soon sleeps almost at once. How soon the word changed after it fell asleep it
+ * cannot know (the wake itself takes longest), so it finds out by a full spin now and then; ever more seldom, as long
  * as those fail too.
  */
 static _Thread_local struct {
@@ -152,7 +152,7 @@ static int real_park(tl_au32 *word, uint32_t expected, uint64_t deadline_ns)
     /* The bitset form takes an absolute time of CLOCK_MONOTONIC; the plain form a relative one, that would drift. */
     rc = syscall(SYS_futex, word, FUTEX_WAIT_BITSET, expected, deadline_ns == TL_FOREVER ? NULL : &until, NULL,
                  FUTEX_BITSET_MATCH_ANY);
-    /* A woken, changed (EAGAIN) or interrupted (EINTR) sleeper looks again; only the clock is news. */
+    /* A woken, changed (EAGAIN) or interrupted (EINTR) sleeper looks again; only the deadline is an answer. */
     return rc != 0 && errno == ETIMEDOUT ? TL_ETIMEDOUT : 0;
 }
 

@@ -26,7 +26,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-/* Stands at the low end of an unused stack. */
+/* At the low end of an unused stack. */
 struct spare {
     struct spare *next;
     size_t bytes;

@@ -29,7 +29,7 @@ struct tl_fiber {
 void tl__fiber_init_host(struct tl_fiber *fiber);
 /* Will run entry() on its first switch; entry must end by a switch with `ends`. 0 or TL_ENOMEM. */
 int tl__fiber_init(struct tl_fiber *fiber, size_t stack_bytes, void (*entry)(void));
-/* Gives its stack back; not the running one. What stood on it is gone. */
+/* Gives its stack back; not the running one. What was on it is gone. */
 void tl__fiber_fini(struct tl_fiber *fiber);
 /* Leaves `from`, the running one, for `to`. With `ends`, `from` will not be switched to again. Keeps errno. */
 void tl__fiber_switch(struct tl_fiber *from, struct tl_fiber *to, bool ends);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a buffer lies in a guarded run (--guard), for who places it and who protects it. A buffer ends, as closely as
+ * Where a buffer is in a guarded run (--guard), for who places it and who protects it. A buffer ends, as closely as
  * its alignment allows, at the end of its last page; the page after it is the guard page, which nothing may touch. The
  * rest of its pages is slack and holds a canary.
  *
@@ -42,7 +42,7 @@ static inline uint64_t tl__guard_lead(uint64_t bytes, uint64_t align)
     return tl__guard_up(bytes, TL_GUARD_PAGE) - tl__guard_up(bytes, align);
 }
 
-/* The first page, and the guard page, of a buffer that lies so. */
+/* The first page, and the guard page, of such a buffer. */
 static inline uint64_t tl__guard_first(uint64_t buffer)
 {
     return buffer & ~(TL_GUARD_PAGE - 1);

@@ -7,7 +7,7 @@
 #define TL_BASE_HASH_H
 
 #ifndef XXH_STATIC_LINKING_ONLY
-#define XXH_STATIC_LINKING_ONLY /* the size of the state, so that it may stand in our structs */
+#define XXH_STATIC_LINKING_ONLY /* the size of the state, so that it may be in our structs */
 #endif
 #include <xxhash.h>
 

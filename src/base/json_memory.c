@@ -109,7 +109,7 @@ int tl__json_memory_ready(struct tl_json_memory *m, size_t count)
 
     if (m->failed || count > SIZE_MAX / 8 || m->largest > SIZE_MAX / 8)
         return TL_ENOMEM;
-    /* A token that began in earlier feeds lies in one buffer and is decoded into the other; sizes double. */
+    /* A token that began in earlier feeds is in one buffer and is decoded into the other; sizes double. */
     bytes = 2 * (m->largest + count + 1) + sizeof(struct head);
     for (unsigned i = 0; i < 2; i++) {
         char *grown = m->spare[i].bytes < bytes ? tl__realloc(m->spare[i].at, 2 * bytes) : m->spare[i].at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory for yajl, which does not look whether it got any. All that one feed can ask for is set aside before it: when
- * the system has no more, yajl goes on in what was set aside, up to its next callback, and `failed` tells. One thread.
+ * the system has no more, yajl goes on in what was set aside, up to its next callback, and `failed` is set. One thread.
  */
 #ifndef TL_BASE_JSON_MEMORY_H
 #define TL_BASE_JSON_MEMORY_H
@@ -14,7 +14,7 @@
 
 struct tl_json_memory {
     yajl_alloc_funcs funcs; /* for yajl_alloc */
-    bool failed;            /* something lies in what was set aside: stop */
+    bool failed;            /* something is in what was set aside: stop */
     size_t largest;         /* block so far */
     size_t small_used;
     struct tl_json_spare {

@@ -57,8 +57,8 @@ struct tl_tape_spec {
     /* One part, at position 0 until the call returns. 0 to go on, or what a function below returned. */
     int (*on_value)(void *ctx, struct tl_tape *tape);
     void *ctx;
-    uint32_t *ret_seen; /* NULL, or set at the end: the sections that stand in the document, by bit */
-    /* A short cut, or NULL: takes items of a section that stand at the start of `bytes`, where an item begins a line,
+    uint32_t *ret_seen; /* NULL, or set at the end: the sections that the document has, by bit */
+    /* A short cut, or NULL: takes items of a section that are at the start of `bytes`, where an item begins a line,
      * each to the end of its line and with the comma behind it. At least one item must follow them. Returns how many
      * bytes; *ret_items: of how many items. */
     size_t (*take_items)(void *ctx, int section, const char *bytes, size_t count, uint64_t *ret_items);
@@ -101,7 +101,7 @@ int tl__tape_fail_type(struct tl_tape *tape, uint32_t at, const char *field, con
 /* Positions of the members of the object `at` whose names are given, TL_TAPE_ABSENT for those that it has not. */
 int tl__tape_fields(struct tl_tape *tape, uint32_t at, const char *field, const char *const *names, unsigned count,
                     uint32_t *ret_at);
-/* Items of the array `at`. They stand at at + 1, and each next one at the `next` of the one before. */
+/* Items of the array `at`. They are at at + 1, and each next one at the `next` of the one before. */
 int tl__tape_array(struct tl_tape *tape, uint32_t at, const char *field, uint32_t *ret_count);
 /* An integer of at most `max`: a number, or a string of decimal digits or of 0x and hexadecimal ones. */
 int tl__tape_u64(struct tl_tape *tape, uint32_t at, const char *field, uint64_t max, uint64_t *ret_value);

@@ -14,7 +14,7 @@ static const char *text_of(const struct tl_tape *tape, uint32_t at)
     return tape->text + tape->tokens[at].start;
 }
 
-/* The part itself stands at TL_TAPE_ABSENT too: it is meant where no field is named. */
+/* The part itself is at TL_TAPE_ABSENT too: it is meant where no field is named. */
 static bool is(const struct tl_tape *tape, uint32_t at, const char *field, enum tl_tape_type type)
 {
     return (at != TL_TAPE_ABSENT || field == NULL) && tape->tokens[at].type == type;

@@ -12,7 +12,7 @@
 #define LINE_BYTES_MAX 1000
 #define MADE_BYTES 4000 /* of a line before it is made safe */
 
-/* Set while the library has no threads, so that the threads' creation publishes it. */
+/* Set while the library has no threads, and published by their creation. */
 static tl_log_sink log_sink;
 static void *log_user;
 

@@ -112,7 +112,7 @@ struct tl_export {
     uint32_t epoch;                    /* the run's */
     uint32_t format;                   /* enum tl_format */
     bool bin_created;
-    bool run_failed;            /* an empty recording then surprises nobody */
+    bool run_failed;            /* then no empty recording is written */
     uint64_t bin_bytes;         /* size of the payload file */
     struct tl_scratch *scratch; /* memory that stays between exports */
 };

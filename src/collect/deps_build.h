@@ -8,7 +8,7 @@
 
 #define TL_DEPS_MAX_EDGES (UINT64_C(1) << 24)
 
-/* A buffer's address in one of its lives. A ring hands an address out again, and so do its versions go on: what was
+/* A buffer's address in one of its lives. A ring hands an address out again, and its versions go on: what was
  * version 2 of an address and what is made there next are never the same tensor. */
 struct tl_deps_place {
     uint64_t addr, owner;

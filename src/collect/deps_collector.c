@@ -2,7 +2,7 @@
 /*
  * dep_gen as a collector: what its records may hold, and how they become deps.json. The graph is made by replay and
  * checked against what the runtime decided (deps_replay.h). A recording with losses is good up to the first of them:
- * without the tasks that are missing nobody knows what later ones wait for.
+ * without the tasks that are missing it is not known what later ones wait for.
  */
 #include "collect/collector.h"
 
@@ -152,7 +152,7 @@ static int build(const struct tl_export *x, const uint64_t *tasks, struct tl_dep
     return code == TL_ELOST ? 0 : code;
 }
 
-/* Records are missing: by a loss, which the run's result tells of, or because the run ended in the middle of a task. */
+/* Records are missing: by a loss, which the run's result reports, or because the run ended in the middle of a task. */
 static int judge_gap(const struct tl_export *x, const struct tl_deps_reader *r, uint64_t listed,
                      struct tl_error *reterr)
 {

@@ -33,8 +33,8 @@ struct tl_deps_reader {
 /* From the first batch of the lane; NULL is an empty recording. */
 void tl__deps_reader_init(struct tl_deps_reader *r, const struct tl_batch *first);
 void tl__deps_reader_fini(struct tl_deps_reader *r);
-/* 1 and the next task; 0 at the end; TL_ELOST: records are missing here, and what comes after cannot be told from a
- * graph without them; TL_ENOMEM. */
+/* 1 and the next task; 0 at the end; TL_ELOST: records are missing here, and what comes after cannot be known without
+ * them ; TL_ENOMEM. */
 int tl__deps_next(struct tl_deps_reader *r, struct tl_deps_submit *ret_submit);
 
 #endif

@@ -107,7 +107,7 @@ static int open_scope(struct tl_deps_replay *r, bool manual)
     return TL_ENOMEM;
 }
 
-/* Opens and ends scopes until the next task stands where it stood. Two scopes one after the other of one kind and depth
+/* Opens and ends scopes until the next task is in its scope. Two scopes one after the other of one kind and depth
  * count as one here: an owner then stays good for longer than it was, which takes nothing away. A record of 128 bytes
  * may name any depth: how many scopes are opened in all goes by how many records there are. */
 static int enter_scope(struct tl_deps_replay *r, uint32_t depth, bool manual)
@@ -332,7 +332,7 @@ static int differ(const struct tl_deps_submit *s, const struct tl_wire_deps_edge
         rules != NULL && runtime != NULL && rules->view != runtime->view ? "; the producer's view is another" : "");
 }
 
-/* Whether the rules may as well say no: nobody has settled that the two views touch a common byte. */
+/* Whether the rules may as well say no: it is not known whether the two views touch a common byte. */
 static bool is_guess(const struct tl_tensor *consumer, const struct tl_region *producer)
 {
     struct tl_tensor t = {.buffer_bytes = consumer->buffer_bytes,

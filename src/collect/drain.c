@@ -94,7 +94,7 @@ static bool drain(struct tl_shard *s, struct tl_hlane *lane)
     return true;
 }
 
-/* The buffer holds nothing from now on, whoever looks; then it stands in the free queue. */
+/* The buffer is empty from now on for all who look at it; then it is put into the free queue. */
 static int give(struct tl_hlane *lane, uint32_t index)
 {
     struct tl_transport *t = lane->engine->transport;

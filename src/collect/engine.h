@@ -58,15 +58,16 @@ struct tl_engine_outcome {
  * sizes, while an earlier run is not exported: TL_EBUSY. An older recording in the directory is removed; a journal
  * there is TL_EEXIST: it wants `tasklens recover` first. TL_EINVAL, TL_ERANGE, TL_EIO, TL_ENOSPC. */
 int tl__engine_begin(struct tl_engine *e, const struct tl_engine_run *run, uint64_t *ret_dfx, struct tl_error *reterr);
-/* The launch never happened, or nobody wants to know: forgets the run, removes its journal and what it had written. */
+/* The launch never happened, or its recording is not wanted: forgets the run, removes its journal and what it had
+ * written. */
 void tl__engine_abandon(struct tl_engine *e, uint32_t epoch);
 /* The device has said that the run is over: waits until every lane's end mark of `epoch` is consumed and its payloads
  * are written. A lane that had given the host up at its mark is ended without. TL_ETIMEDOUT at the deadline. */
 int tl__engine_quiesce(struct tl_engine *e, uint32_t epoch, uint64_t deadline_ns);
 /* The device is dead or stopped for good: takes what its memory still holds. TL_ECORRUPT if that was impossible. */
 int tl__engine_reconcile(struct tl_engine *e, uint32_t epoch, struct tl_error *reterr);
-/* Whether a device that died or was stopped has spoilt the pools: the next begin builds them again, and a run that was
- * begun and not launched must begin again. */
+/* Whether a device that died or was stopped has left the pools unusable: the next begin builds them again, and a run
+ * that was begun and not launched must begin again. */
 bool tl__engine_broken(const struct tl_engine *e);
 /* Optional, before export. Copied. */
 void tl__engine_outcome(struct tl_engine *e, uint32_t epoch, const struct tl_engine_outcome *outcome);
@@ -79,7 +80,7 @@ int tl__engine_export(struct tl_engine *e, uint32_t epoch, const uint64_t *expec
 /* Time in which any lane was parked so far (wire/parked.h), the open interval included; for watchdogs. Any thread. */
 uint64_t tl__engine_parked_ns(struct tl_engine *e, uint32_t epoch);
 /* Whether the host has something of a lane's to write, or got something since the look that left *seen: 0 before the
- * first. Nothing of this is the device's word. Any thread. */
+ * first. None of it comes from the device. Any thread. */
 bool tl__engine_works(struct tl_engine *e, uint64_t *seen);
 
 /* Figures for a progress line, of payload bytes. Any thread. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine's inside, for src/collect alone. docs/protocol.md tells the whole; labels are its labels.
+ * The engine's inside, for src/collect alone. docs/protocol.md describes the whole; labels are its labels.
  *
  * Threads: the worker's (begin, quiesce, reconcile, export), one service thread a shard, and the writer. A lane belongs
  * to one shard and everything about it to that shard's thread, except what is marked otherwise. A request (attach,
- * detach, reconcile, seal) carries the worker's wish to a service thread and its answer back.
+ * detach, reconcile, seal) carries what the worker asks to a service thread and its answer back.
  */
 #ifndef TL_COLLECT_ENGINE_IMPL_H
 #define TL_COLLECT_ENGINE_IMPL_H
@@ -111,7 +111,7 @@ struct tl_crun {
     uint64_t journaled;                     /* of them: in the journal */
     uint64_t reserved_bytes, room_asked_at; /* held for the index; records at which the disk is looked at again */
     int reserve_fd;                         /* a file without a name that holds them; -1: none */
-    bool index_full;                        /* the index of all records will not fit any more, and it was said */
+    bool index_full;                        /* the index of all records will not fit any more, and it was reported */
     char disk_what[240];
     tl_au64 written_bytes;  /* writer: the writer; for the drain rate in messages */
     tl_au64 settled_bytes;  /* likewise: payloads that it is done with, those that are lost included */
@@ -175,7 +175,7 @@ struct tl_engine {
     struct tl_shard *shards;
     struct tl_thread *writer;
     tl_au32 stopping; /* S1: the writer ends when its queue is empty; pairs with S2 */
-    /* The writer's queue. The lock is the shards' alone: a writer that stands still, wherever it does, must not hold up
+    /* The writer's queue. The lock is the shards' alone: a writer that is stopped, wherever it is, must not hold up
      * the threads that move the heartbeat. */
     struct tl_lock queue_lock;
     _Atomic(struct tl_batch *)
@@ -190,7 +190,7 @@ struct tl_engine {
     tl_au32 last_epoch;        /* writer: the worker */
     uint64_t throttle_bytes_s; /* of the runs that begin from here on */
     struct tl_scratch scratch;
-    struct tl_exporting *exporting; /* what an export works with: a run's counts can be told without memory */
+    struct tl_exporting *exporting; /* what an export works with: a run's counts can be reported without more memory */
     /* The region in device memory. Changed while every shard is detached. */
     struct tl_shape {
         unsigned schedulers, n_lanes;

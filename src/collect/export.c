@@ -32,7 +32,7 @@ static uint64_t sum_dropped(const struct tl_stream_totals *t)
 }
 
 /*
- * One lane's figures into the stream's. After an end mark attempted = collected + dropped must hold as it is. A
+ * One lane's figures into the stream's. After an end mark attempted = collected + dropped must hold exactly. A
  * lane that a dead device left behind counts the record that it was in the middle of as lost with it; a lane that the
  * host stopped counts everything that did not come through.
  */

@@ -96,7 +96,7 @@ void tl__shape_add(struct tl_shape *shape, uint32_t streams)
     shape->n_lanes = lanes;
 }
 
-/* Where things stand in the region; offsets from its start. */
+/* Where things are in the region; offsets from its start. */
 struct places {
     uint64_t lanes, total;
     struct {

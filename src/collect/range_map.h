@@ -12,7 +12,7 @@
 
 struct tl_view_range {
     uint64_t addr, bytes;
-    uint8_t *view; /* what it is and who frees it is the transport's business */
+    uint8_t *view; /* the transport knows what it is and frees it */
 };
 
 struct tl_range_map {

@@ -2,8 +2,8 @@
 /*
  * Reconcile: the device died between any two of its steps, and its memory is all that is left. First what it published,
  * as ever; then every buffer that it owned is looked at by its header. The host put epoch 0 into each before giving it
- * away, and the device clears the count before it fills in the rest, so a header tells the truth whenever the death
- * came. A buffer that was published too has been consumed by then and is not the device's any more.
+ * away, and the device clears the count before it fills in the rest, so a header is right whenever the death came
+ * . A buffer that was published too has been consumed by then and is not the device's any more.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void drain_all(struct tl_shard *s)
     }
 }
 
-/* A9: each header tells for itself, so `current` is not asked; pairs with R9. The device's unconsumed buffer of this
+/* A9: each header says it for itself, so `current` is not asked; pairs with R9. The device's unconsumed buffer of this
  * epoch with the lowest sequence, or -1. */
 static int64_t next_buffer(struct tl_hlane *lane, uint32_t epoch)
 {

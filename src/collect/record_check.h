@@ -98,7 +98,7 @@ bool tl__journal_lane_is(const struct tl_journal_run *run, unsigned stream, unsi
 /* Whether the counts of an end mark can be. */
 struct tl_journal_block;
 bool tl__journal_counts_are(const struct tl_journal_block *block);
-/* Whether `bin` can be where a record's payload went, as far as a journal can tell: it is TL_BIN_NONE, a known loss,
+/* Whether `bin` can be where a record's payload went, as far as a journal can show: it is TL_BIN_NONE, a known loss,
  * or an offset of a file that can be. */
 bool tl__journal_bin_is(uint64_t bin);
 

@@ -43,7 +43,7 @@ static uint32_t deficit(struct tl_hlane *lane)
     return lane->mark - (uint32_t)have;
 }
 
-/* Fresh memory is touched only when a lane needs it: a small recording stays small. */
+/* Fresh memory is touched only when a lane needs it: so a small recording uses little. */
 static bool prepare(struct tl_shard *s)
 {
     struct tl_hlane *worst = NULL;

@@ -23,14 +23,14 @@
 #define FULL_BYTES UINT64_C(100000) /* less is 0.0 MB */
 #define ASK_EVERY_BYTES (UINT64_C(32) << 20)
 
-/* Nobody knows how many records are still to come; a known graph was refused before its run if they do not fit. */
+/* How many records are still to come is not known; a known graph was refused before its run if they do not fit. */
 #define FUTURE_PER_RECORD 2u
 #define INDEX_BYTES (TL_RECORD_DISK_BYTES / 2) /* a record in the artifacts; the rest of it is in the journal */
 #define ROOMY_BYTES (UINT64_C(256) << 20)      /* free beyond several times the need: nothing is held */
 #define HOLD_STEP_BYTES (UINT64_C(1) << 20)
 #define ASK_EVERY_RECORDS 16384u
 
-/* Free bytes where `path` is, and the size of the whole. A file system that cannot tell has no end. */
+/* Free bytes where `path` is, and the size of the whole. A file system that does not say it counts as endless. */
 static void ask(const char *path, uint64_t *ret_free, uint64_t *ret_total)
 {
     struct statvfs fs;

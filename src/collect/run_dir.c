@@ -57,7 +57,7 @@ int tl__run_dir_check(const char *dir, bool *ret_used, struct tl_error *reterr)
                             "%s/%s is a link, and a run does not write through it; remove it, or "
                             "name another directory (--out)",
                             dir, folders[i]);
-    /* With a journal it is a run's that lives or was cut short, which the making of the next journal tells. */
+    /* With a journal it is a run's that lives or was cut short, which the next journal finds out when it is made. */
     if (there(dir, TL_META_NAME, &st) || there(dir, TL_JOURNAL_NAME, &st) || there(dir, TL_JOURNAL_DAMAGED_NAME, &st))
         return 0;
     for (unsigned i = 0; i < TL_STREAM_COUNT; i++)
@@ -143,7 +143,7 @@ void tl__run_dir_clear(const char *dir)
     tl__name_map_clear(dir);
 }
 
-/* A temporary file, NAME.XXXXXXXX.tmp, of one that will not end any more. `folder` of those that stand in one. */
+/* A temporary file, NAME.XXXXXXXX.tmp, of one that will not end any more. `folder` of those that are in one. */
 static bool is_temp(const char *name, const char *folder)
 {
     static const char *const others[] = {TL_META_NAME, TL_NAME_MAP_PREFIX "*.json", PROGRAM_PATTERN, TL_JOURNAL_NAME};

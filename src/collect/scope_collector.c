@@ -95,7 +95,7 @@ static int scope_export(const struct tl_export *x, struct tl_export_figures *fig
     figures->records = stats.boundaries.count;
     if (r < 0)
         r = tl__fail(reterr, r, "%s: no memory for the boundaries of its scopes", x->dir);
-    else if (stats.boundaries.count > 0) /* killed before its orchestration began: there is nothing to tell */
+    else if (stats.boundaries.count > 0) /* killed before its orchestration began: there is nothing to write */
         r = write(x, &stats, reterr);
     tl__scope_stats_fini(&stats);
     return r;

@@ -398,7 +398,7 @@ bool tl__counts_are_possible(const struct tl_lane_counts *c)
     return c->attempted <= TL_COUNT_MAX && c->committed <= TL_COUNT_MAX && sum == c->attempted;
 }
 
-/* From a copy: the buffer is the device's memory, whatever it has promised. */
+/* From a copy: the buffer is the device's memory, and may still be written. */
 static void end_by_mark(struct tl_hlane *lane, struct tl_crun *run, const struct tl_lane_counts *mark)
 {
     const struct tl_lane_counts counts = *mark;

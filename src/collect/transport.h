@@ -45,7 +45,8 @@ struct tl_transport_desc {
     struct tl_bell_page *bells;
     int (*alloc)(void *ctx, uint64_t bytes, uint64_t *ret_addr);
     void (*free)(void *ctx, uint64_t addr);
-    void (*lost)(void *ctx); /* a copy failed: the device can be told nothing, and must not wait. Any thread; or NULL */
+    void (*lost)(
+        void *ctx); /* a copy failed: nothing can be said to the device, and it must not wait. Any thread; or NULL */
     void *ctx;
 };
 
@@ -66,7 +67,7 @@ void tl__transport_fini(struct tl_transport *t);
  * as long as no range is registered or freed meanwhile. */
 void *tl__transport_view(const struct tl_transport *t, uint64_t addr, uint64_t bytes);
 
-/* The device's index at `addr`, which stands at `view` in the host's view; what it publishes may be read after. */
+/* The device's index at `addr`, which is at `view` in the host's view; what it publishes may be read after. */
 int tl__index_pull(struct tl_transport *t, tl_au64 *view, uint64_t addr, uint64_t *ret_value);
 /* Sets the host's index at `addr`; what was written or pushed before is visible to whoever reads it. */
 int tl__index_push(struct tl_transport *t, tl_au64 *view, uint64_t addr, uint64_t value);

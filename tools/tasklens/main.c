@@ -125,7 +125,7 @@ static int unknown(const char *name)
     return tl__cmd_fail(NULL, "no command \"%s\"; the commands: %s", name, known);
 }
 
-/* What is half made goes with the process, which ends as if there had been no handler. */
+/* Files that are not complete are removed; the process then ends as if there had been no handler. */
 static void on_end(int number)
 {
     tl__leftovers_discard();

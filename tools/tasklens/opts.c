@@ -258,7 +258,7 @@ int tl__opts_parse(const struct tl_opts *opts, int argc, char **argv, const char
     if (opts->count > MAX_OPTIONS)
         return tl__cmd_fail(opts->command, "too many options in the table");
     getopt_tables(opts, longs, letters);
-    optind = 0; /* GNU: start afresh, also after an earlier use */
+    optind = 0; /* GNU: start again, also after an earlier use */
     opterr = 0;
     while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         const struct tl_opt *o;

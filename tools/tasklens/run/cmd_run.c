@@ -36,7 +36,7 @@ static void to_stderr(void *ctx, enum tl_log_level level, const char *line)
     static const char *const names[] = {"debug", "note", "warning", "error"};
 
     (void)ctx;
-    if (level >= TL_LOG_INFO) /* on a terminal the progress line stands there, and is shown again below */
+    if (level >= TL_LOG_INFO) /* on a terminal the progress line is there, and is shown again below */
         (void)fprintf(stderr, "%stasklens run: %s: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
                       names[level & TL_LOG_ERROR], line);
 }

@@ -11,7 +11,7 @@
 struct stream {
     int fd;
     char prefix[40];
-    size_t used; /* of line: the prefix and what has come of it */
+    size_t used; /* of line: the prefix and what has been printed behind it */
     char line[LINE_BYTES];
 };
 
@@ -51,7 +51,7 @@ static ssize_t take(void *cookie, const char *bytes, size_t n)
 
 static FILE *over(int fd, const char *prefix)
 {
-    static struct stream streams[STDERR_FILENO + 1]; /* they last as long as the process prints */
+    static struct stream streams[STDERR_FILENO + 1]; /* they are used as long as the process prints */
     const cookie_io_functions_t calls = {.write = take};
     FILE *f = fopencookie(&streams[fd], "w", calls);
 

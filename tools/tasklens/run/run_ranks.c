@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dispatches are dealt to the chips in turn, or as --pin says. Each chip has up to DEPTH of them, one on the device and
- * one prepared behind it, each with host data of its own, and all chips work at once; what comes of them is waited for
- * and told in the order of the dispatches.
+ * Dispatches are given to the chips in turn, or as --pin says. Each chip has up to DEPTH of them, one on the device and
+ * one prepared behind it, each with host data of its own, and all chips work at once; their results are waited for and
+ * printed in the order of the dispatches.
  */
 #include "run/run_ranks.h"
 
@@ -319,7 +319,7 @@ static void go_on(struct ranks *r, struct chip *chip)
     tl__watch_dispatch(&chip->watch, next->dispatch);
 }
 
-/* Waits for dispatch `i` and tells of it. Its exit code. */
+/* Waits for dispatch `i` and prints its result. Its exit code. */
 static int finish(struct ranks *r, int64_t i)
 {
     struct tl_run_session *s = r->s;
@@ -349,7 +349,7 @@ static int finish(struct ranks *r, int64_t i)
     return result.record_code != 0 ? TL_EXIT_INCOMPLETE : s->differs ? TL_EXIT_DIFFERS : TL_EXIT_OK;
 }
 
-/* After a failure nothing more is given to any chip; what they have is brought to its end. */
+/* After a failure nothing more is given to any chip; what they have is finished. */
 static void dispatch_all(struct ranks *r)
 {
     int64_t submitted = 0, finished = 0, total = r->s->o.rounds;

@@ -11,7 +11,7 @@
 
 /* "rank 2: ", or "ranks 4-5: " where this process has two. */
 void tl__ranks_prefix(const struct tl_run_session *s, const struct tl_launcher *launcher, char *prefix, size_t size);
-/* Runs all dispatches of this process and prints what came of them. The worst exit code of all; *ret_poisoned: a thread
+/* Runs all dispatches of this process and prints their results. The worst exit code of all; *ret_poisoned: a thread
  * of ours is in a kernel that never returns. */
 int tl__run_ranks(struct tl_run_session *s, const struct tl_launcher *launcher, bool *ret_poisoned);
 

@@ -33,7 +33,7 @@ struct tl_run_session {
 void tl__report_head(const struct tl_run_session *s);
 /* Tasks, each output against its golden (notes in *s if one differs), the recording in `dir`. */
 void tl__report_round(struct tl_run_session *s, int64_t round, const char *dir, const struct tl_run_result *result);
-/* What to type next; the recording's path stands alone on the last line. */
+/* What to type next; the recording's path is alone on the last line. */
 void tl__report_tail(const struct tl_run_session *s);
 
 #endif

@@ -13,7 +13,7 @@
 #include "host/loader.h"
 
 #define COMMAND "run"
-#define STARTED "TASKLENS_SANITIZE" /* set in the command that was started anew */
+#define STARTED "TASKLENS_SANITIZE" /* set in the command that was started again */
 
 /*
  * Leaks: the command's own libraries keep memory to the end. Faults: tasklens reports them, with the task and its

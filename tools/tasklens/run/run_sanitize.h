@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `tasklens run --sanitize`: the address sanitizer's library has to be the first that is loaded, so the command starts
- * itself anew with it; the chip's process inherits that. What a sanitizer finds ends the process by SIGABRT, which is
+ * itself again with it; the chip's process inherits that. What a sanitizer finds ends the process by SIGABRT, which is
  * reported like each other crash, with task and kernel.
  */
 #ifndef TL_TOOLS_RUN_SANITIZE_H

@@ -38,5 +38,5 @@ void tl__signal_tell(void)
 {
     ssize_t written = line_bytes > 0 ? write(STDERR_FILENO, line, (size_t)line_bytes) : 0;
 
-    (void)written; /* there is nobody left to tell */
+    (void)written; /* nobody can be told */
 }

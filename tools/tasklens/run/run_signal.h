@@ -4,13 +4,13 @@
 #define TL_TOOLS_RUN_SIGNAL_H
 
 /* From here on such a signal is a line on stderr that names `tasklens recover DIR`, and then what it would have been.
- * A signal that was ignored before stays so. Copied; one that is too long is not told. */
+ * A signal that was ignored before stays so. Copied; for one that is too long there is no line. */
 void tl__signal_tells(const char *dir);
-/* And from here on nothing is told any more. */
+/* And from here on there is no line any more. */
 void tl__signal_tells_nothing(void);
-/* The directory of that line while it stands; else "". Safe in a signal handler. */
+/* The directory of that line while there is one; else "". Safe in a signal handler. */
 const char *tl__signal_recording(void);
-/* Writes the line to stderr if it stands. Safe in a signal handler. */
+/* Writes the line to stderr if there is one. Safe in a signal handler. */
 void tl__signal_tell(void);
 
 #endif

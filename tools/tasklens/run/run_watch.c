@@ -10,7 +10,7 @@
 #include "host/rank_report.h"
 
 #define POST_NS UINT64_C(50000000)
-#define FRESH_NS UINT64_C(150000000) /* after so long the others' notes are no older than what they tell */
+#define FRESH_NS UINT64_C(150000000) /* after so long the others' notes are no older than what they say */
 
 static void post(struct tl_rank_watch *w)
 {

@@ -18,9 +18,10 @@ struct tl_rank_watch {
 void tl__watch_begin(struct tl_rank_watch *w, struct tl_rank_board *board, uint32_t rank);
 /* A dispatch was given to the rank's chip. */
 void tl__watch_dispatch(struct tl_rank_watch *w, uint64_t dispatch);
-/* How far `run` is; posts at most every few hundredths of a second, so it may be called as often as one likes. */
+/* How far `run` is; posts at most every few hundredths of a second, so it may be called at any rate. */
 void tl__watch_run(struct tl_rank_watch *w, struct tl_run *run);
-/* A run ended with `code` after `tasks`. One that stood still is told of: once in a job, for all ranks, on stderr. */
+/* A run ended with `code` after `tasks`. One that made no progress is reported: once in a job, for all ranks, on
+ * stderr. */
 void tl__watch_ended(struct tl_rank_watch *w, uint64_t tasks, int code, const char *message);
 /* The rank has nothing more to do. */
 void tl__watch_end(struct tl_rank_watch *w);

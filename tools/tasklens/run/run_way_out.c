@@ -71,7 +71,7 @@ static void tell_place(void)
 static tl_au32 thread_ids[THREADS_MAX]; /* 0: none; written once each by the thread itself */
 static tl_au32 thread_count, asked;     /* `asked`: how many of them were asked whose signal it is */
 
-/* Says it and ends the command. Only what is safe in a signal handler: another thread may hold any lock. */
+/* Prints the report and ends the command. Only what is safe in a signal handler: another thread may hold any lock. */
 static _Noreturn void end(enum tl_user_code whose, const char *who, const char *how)
 {
     char line[1600];

@@ -245,7 +245,7 @@ static int resolve(struct command *c)
     return resolve_filter(c);
 }
 
-/* One line for what is wrong with the graph; it can be looked at all the same. */
+/* One line for what is wrong with the graph; it can still be shown. */
 static void mention_cycle(const struct command *c)
 {
     struct tl_rendering out;

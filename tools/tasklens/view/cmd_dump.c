@@ -269,7 +269,7 @@ static int verify(struct dump *d)
     return report(d, end != 0 ? end : code, &error);
 }
 
-/* The kernels' names stand beside the dump's own directory, where the run recorded something that needs them too. */
+/* The kernels' names are beside the dump's own directory, where the run recorded something that needs them too. */
 static bool find_names(const struct dump *d, struct tl_name_map *ret_names)
 {
     struct tl_error error = {0};
@@ -438,7 +438,7 @@ static int export(struct dump *d)
 
 /* ---- the command ---- */
 
-/* A manifest that disagrees with itself can still be looked at; who looks should know. */
+/* A manifest that disagrees with itself can still be shown, with a warning. */
 static void mention_faults(const struct dump *d)
 {
     struct tl_dump_verdict verdict;

@@ -76,7 +76,7 @@ static void mention(const struct tl_found *found)
     tl__found_mention_end(NAME, found);
 }
 
-/* Rows that were collected, as the run says in two places, and are not in the file: somebody cut it. */
+/* Rows that were collected, as the run says in two places, and are not in the file: it was cut. */
 static void mention_missing(const struct pmu *p)
 {
     struct tl_meta *meta = tl__found_meta(&p->found);
@@ -103,7 +103,7 @@ static int keep_run(struct pmu *p)
                         (long long)p->run_epoch, first, last);
 }
 
-/* The rows must be there; what explains them may be missing, and what is wrong with it is told. */
+/* The rows must be there; what explains them may be missing, and what is wrong with it is reported. */
 static int open_all(struct pmu *p)
 {
     struct tl_error error = {0};

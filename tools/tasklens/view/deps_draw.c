@@ -57,7 +57,7 @@ static int run_engine(const struct tl_deps_draw *d, const struct tl_deps_part *p
     return code;
 }
 
-/* The engine that was asked for takes as long as it takes. */
+/* The engine that was asked for has no time limit. */
 static int lay_out_by(const struct tl_deps_draw *d, const struct tl_deps_part *part, struct tl_deps_layout *ret_layout,
                       struct tl_error *reterr)
 {

@@ -278,7 +278,7 @@ static const char *error_text(const char *name)
     return "it did not end well";
 }
 
-/* The run's dfx_meta.json, in its directory, which args_dump/ and scope_stats/ lie in. NULL: out of memory, or, with
+/* The run's dfx_meta.json, in its directory, which args_dump/ and scope_stats/ are in. NULL: out of memory, or, with
  * *reterr, why not; an empty message: there is none. */
 static struct tl_meta *read_meta(const struct tl_found *found, struct tl_error *reterr)
 {

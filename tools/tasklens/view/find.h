@@ -42,7 +42,7 @@ struct tl_artifact {
 
 struct tl_found {
     char *path;    /* directory that holds the file: "outputs/x_default_20261130_120000/args_dump" */
-    char **others; /* those that stand beside it, sorted; the last is NULL */
+    char **others; /* those that are beside it, sorted; the last is NULL */
     size_t other_count;
     char *cut_short; /* a run's directory below the same root, newer, with a journal and no recording; NULL: none */
 };
@@ -62,7 +62,7 @@ bool tl__found_mention_ranks(const char *command, const struct tl_found *found);
 /* What the run's dfx_meta.json says: the caller's to free. NULL: there is none, as beside foreign recordings, or it
  * cannot be read, or no memory. */
 struct tl_meta *tl__found_meta(const struct tl_found *found);
-/* Whether the run that records, or recovers, into `dir` is still at it. */
+/* Whether a run that records, or recovers, into `dir` still goes on. */
 bool tl__run_lives(const char *dir);
 void tl__found_fini(struct tl_found *found);
 

@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-/* Its standard streams are files in memory: however much it says, nobody waits for the other. */
+/* Its standard streams are files in memory: so neither side waits for the other however much is written. */
 enum { IN, OUT, ERR, STREAMS };
 
 static int write_all(int fd, const char *bytes, size_t n)

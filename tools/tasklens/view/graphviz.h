@@ -8,7 +8,7 @@
 #include <tasklens/error.h>
 
 struct tl_graphviz {
-    const char *command; /* in whose name a terminal is told how long it takes */
+    const char *command; /* in whose name the line on a terminal says how long it takes */
     const char *engine;  /* the program: "dot" */
     const char *input;   /* text in the dot language */
     size_t bytes;

@@ -43,7 +43,7 @@ static bool is_recorded(const char *dir, const char *name)
     return strcmp(last_part(dir), "program") == 0;
 }
 
-/* Whether a file of the recording below `dir` is the file `wanted`; its path then stands in `found`. */
+/* Whether a file of the recording below `dir` is the file `wanted`; its path is then in `found`. */
 static bool holds(const char *dir, const struct stat *wanted, unsigned depth, char *found, size_t size)
 {
     DIR *d = depth < MAX_DEPTH ? opendir(dir) : NULL;
@@ -70,7 +70,7 @@ static bool holds(const char *dir, const struct stat *wanted, unsigned depth, ch
     return same;
 }
 
-/* args_dump/ and scope_stats/ lie in the run's directory, whose files belong to the recording too. */
+/* args_dump/ and scope_stats/ are in the run's directory, whose files belong to the recording too. */
 static bool holds_run(const char *dir, const struct stat *wanted, char *found, size_t size)
 {
     const char *last = last_part(dir);

@@ -33,7 +33,7 @@ static bool numbered(const char *name, const char *word, uint32_t *ret_number)
     return value < TL_MAX_RANKS * UINT64_C(1000) && (name[n] != '0' || name[n + 1] == '\0');
 }
 
-/* A directory that may stand above ranks, or above such. */
+/* A directory that may be above ranks, or above such. */
 static bool is_folder(const char *name)
 {
     uint32_t number;
@@ -152,7 +152,7 @@ int tl__rank_leaves(const char *command, const char *root, struct tl_rank_leaves
     code = read_folder(command, l, l->root, 0);
     if (l->list.count > 0)
         qsort(l->list.items, l->list.count, sizeof(*l->list.items), by_number);
-    if (l->folders > l->ranks) /* numbers that stand in several nodes */
+    if (l->folders > l->ranks) /* numbers that several nodes have */
         l->ranks = l->folders;
     return code;
 }
@@ -221,7 +221,7 @@ bool tl__rank_leaf_of(const char *path, uint32_t *ret_rank, uint32_t *ret_dispat
         if (numbered(word[0], "rank", ret_rank) && numbered(word[1], "d", ret_dispatch))
             last = at;
         if (last == at)
-            break; /* the outermost: nothing of ours lies deeper */
+            break; /* the outermost: nothing of ours is below it */
     }
     if (last == NULL)
         return false;
