@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The args dump: args_dump.json (the manifest) and args.bin (the payloads), docs/formats/args_dump.md.
- * The types are public and stand in <tasklens/recording.h>. Nothing here is shared between threads: one caller at a
+ * The types are public, in <tasklens/recording.h>. Nothing here is shared between threads: one caller at a
  * time per object, except that reads from an open reader may run in parallel.
  */
 #ifndef TL_ARTIFACT_ARGS_DUMP_H

@@ -12,7 +12,7 @@
 struct key {
     uint64_t major; /* task_id */
     uint64_t minor; /* stage, arg_index, role */
-    uint64_t index; /* where the record stands */
+    uint64_t index; /* where the record is */
 };
 
 static struct key key_of(const struct tl_dump_record *r, uint64_t index)

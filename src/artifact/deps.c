@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The graph in memory: where a task stands, by its id. The reader is deps_read.c, the writer deps_write.c. */
+/* The graph in memory: where a task is, by its id. The reader is deps_read.c, the writer deps_write.c. */
 #include "artifact/deps.h"
 
 #include <stdbool.h>

@@ -55,7 +55,7 @@ static const char *const names[F_COUNT] = {RECORD_FIELDS(FIELD_NAME)};
     (BIT(F_TASK_ID) | BIT(F_ROLE) | BIT(F_STAGE) | BIT(F_ARG_INDEX) | BIT(F_DTYPE) | BIT(F_SHAPE) |                    \
      BIT(F_BIN_OFFSET) | BIT(F_BIN_SIZE))
 
-/* The record that is being read, and where its fields stand on the tape. */
+/* The record that is being read, and where its fields are on the tape. */
 struct reading {
     struct tl_tape *tape;
     uint32_t at[F_COUNT]; /* TL_TAPE_ABSENT: not there */
@@ -215,7 +215,7 @@ static int take_shape(struct reading *r)
     return code;
 }
 
-/* Shape, strides and a stated rank must tell one story. */
+/* Shape, strides and a stated rank must agree. */
 static int settle_geometry(struct reading *r)
 {
     struct tl_dump_record *record = &r->record;

@@ -139,7 +139,7 @@ int tl__dump_value_parse(unsigned dtype, enum tl_value_form form, const char *te
     if (dtype < TL_DTYPE_COUNT && tl__dtype_is_float(dtype))
         return parse_float(dtype, form, text, ret_bits);
     if (dtype >= TL_DTYPE_COUNT && (form == TL_VALUE_STRING || !integer_text(text))) {
-        /* A dtype without a name here: there is no telling what its text means. */
+        /* A dtype without a name here: what its text means is not known. */
         *ret_bits = 0;
         return 0;
     }

@@ -90,7 +90,7 @@ static int give_name(struct tl_out *out)
     return tl__code_of_errno(errno);
 }
 
-/* A name that nobody else has: two writers of one file do not share it, and no link that stands there is followed. */
+/* A name that nobody else has: two writers of one file do not share it, and no link that is there is followed. */
 static int open_exclusively(struct tl_out *out)
 {
     if (open_unnamed(out))
@@ -181,7 +181,7 @@ void tl__out_abort(struct tl_out *out)
     tl__leftover_remove(out->leftover);
 }
 
-/* A name is on the disk only after its directory is. Some file systems cannot sync one; the rename stands anyway. */
+/* A name is on the disk only after its directory is. Some file systems cannot sync one; the rename is done anyway. */
 static void sync_dir(const char *path)
 {
     char dir[TL_PATHNAME_BYTES];

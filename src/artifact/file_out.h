@@ -31,7 +31,7 @@ int tl__out_open_in(struct tl_out *out, const char *dir, const char *name, struc
 /* Bytes beside the JSON; not between its calls. */
 void tl__out_bytes(struct tl_out *out, const void *bytes, size_t count);
 /* Flushes, syncs, renames, syncs the directory, and ends the object. On failure no file is left, and an older one under
- * the same name stands untouched. */
+ * the same name is left as it was. */
 int tl__out_commit(struct tl_out *out, struct tl_error *reterr);
 /* Ends the object without a file. */
 void tl__out_abort(struct tl_out *out);

@@ -2,7 +2,7 @@
 /*
  * run.journal: every collected buffer of a run, in the order it reached the host, so that a killed host loses nothing
  * that was collected (docs/formats/journal.md). One file for all streams. Records are opaque bytes of a fixed size per
- * stream; next to them stands one bin offset a record (where its payload went). Each block carries its own checksum.
+ * stream; next to them is one bin offset a record (where its payload went). Each block carries its own checksum.
  *
  * Writer: each append is one tl__append, made from the writer's own scratch; appends of one writer must not overlap
  * in time (the collector's writer thread owns it). Reader: single-threaded.
@@ -103,7 +103,7 @@ struct tl_journal_report {
     uint64_t bytes_dropped; /* the others: damage and a torn tail */
     uint64_t bytes_torn;    /* of them, the torn tail */
     uint64_t places;        /* stretches of damage */
-    uint64_t blocks_lost;   /* of records, as their headers and the numbers of the others tell: at least */
+    uint64_t blocks_lost;   /* of records, as their headers and the numbers of the others say: at least */
     uint64_t records_lost;  /* in those of them whose headers are intact: at least */
     uint64_t records_lost_in[TL_JOURNAL_MAX_STREAMS]; /* the same, by stream */
     bool torn;                                        /* the file ends inside a block */

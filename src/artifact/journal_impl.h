@@ -13,7 +13,7 @@ struct tl_journal_key {
     uint32_t count; /* of a block whose records are damaged: how many */
 };
 
-/* The aligned bytes of a block that stood askew follow. */
+/* The bytes of a block that was not aligned in the image follow, aligned. */
 struct tl_journal_copy {
     struct tl_journal_copy *next;
     uint64_t unused; /* keeps what follows at a multiple of 16 */

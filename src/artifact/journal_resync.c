@@ -65,7 +65,7 @@ enum tl_journal_sight tl__journal_look(struct tl_journal_reader *r, uint64_t at,
 
 /* ---- the next one ---- */
 
-/* Where the magic stands next, from `at` on; the size if nowhere. */
+/* Where the magic is next, from `at` on; the size if nowhere. */
 static uint64_t next_magic(const struct tl_journal_reader *r, uint64_t at)
 {
     const uint8_t *found = at < r->size ? memmem(r->image + at, (size_t)(r->size - at), &magic, sizeof(magic)) : NULL;

@@ -149,7 +149,7 @@ static bool same(const struct tl_name_map *a, const struct tl_name_map *b)
     return true;
 }
 
-/* Reads DIR/NAME and compares it with what stands in *map, or puts it there. */
+/* Reads DIR/NAME and compares it with *map, or puts it there. */
 static int add_map(const char *dir, const char *name, bool first, struct tl_name_map *map, bool *differs,
                    struct tl_error *reterr)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the data of a .npy file lies: byte order, and which index runs fastest. */
+/* How the data of a .npy file is laid out: byte order, and which index runs fastest. */
 #include "artifact/npy.h"
 
 #include <string.h>

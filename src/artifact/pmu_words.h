@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The columns that every pmu.csv has, in the order in which it is written: the counters stand before the last. */
+/* The columns that every pmu.csv has, in the order in which it is written: the counters come before the last. */
 #ifndef TL_ARTIFACT_PMU_WORDS_H
 #define TL_ARTIFACT_PMU_WORDS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clock.json: how far the clock of a rank's host is from the reference rank's (docs/formats/clock.md). Both are
- * CLOCK_MONOTONIC; a time of this rank less `offset_ns` is a time of the reference, give or take `error_ns`. Stands in
- * ROOT/rank<R>/, one for all dispatches of the rank. One writer and one reader.
+ * CLOCK_MONOTONIC; a time of this rank less `offset_ns` is a time of the reference, give or take `error_ns`. It is
+ * in ROOT/rank<R>/, one for all dispatches of the rank. One writer and one reader.
  */
 #ifndef TL_ARTIFACT_RANK_CLOCK_H
 #define TL_ARTIFACT_RANK_CLOCK_H

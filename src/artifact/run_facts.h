@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run was launched with, as far as its artifacts tell. A plain value, and part of the journal's header. */
+/* What a run was launched with, as far as its artifacts say. A plain value, and part of the journal's header. */
 #ifndef TL_ARTIFACT_RUN_FACTS_H
 #define TL_ARTIFACT_RUN_FACTS_H
 

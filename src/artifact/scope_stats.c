@@ -16,7 +16,7 @@ int tl__scope_stats_add(struct tl_scope_stats *s, const struct tl_boundary *boun
     return tl_vec_push(&s->boundaries, *boundary);
 }
 
-/* Where the text stands in the index, or where it would. */
+/* Where the text is in the index, or where it would. */
 static uint32_t *place_of(const struct tl_scope_stats *s, const char *text, size_t length)
 {
     uint32_t mask = 2 * s->site_room - 1, at = (uint32_t)tl__hash64(text, length) & mask;

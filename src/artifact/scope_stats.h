@@ -66,7 +66,7 @@ void tl__scope_stats_fini(struct tl_scope_stats *s);
  * TL_ENOMEM. */
 int tl__scope_stats_write(const char *dir, const struct tl_scope_stats *s, struct tl_error *reterr);
 /* Reads the file at `path`. TL_ENOENT, TL_EIO, TL_ENOMEM, TL_EVERSION; TL_EPARSE with file, line and field. What is
- * returned is in range; that heads and tails make sense is for analysis/scope/scope_usage.h to see. The caller's: end
+ * returned is in range; that heads and tails make sense analysis/scope/scope_usage.h checks. The caller's: end
  * with tl__scope_stats_fini. */
 int tl__scope_stats_read(const char *path, struct tl_scope_stats *ret_stats, struct tl_error *reterr);
 /* The same from memory; `name` appears in messages. */

@@ -19,7 +19,7 @@
 #define TL_SWIMLANE_TRACE_NAME "merged_swimlane.json"
 #define TL_SWIMLANE_REPORT_NAME "critical_path.md"
 
-/* X(enumerator, name, group). Outer kinds exclude each other in time; inner ones lie within an outer one; a lane kind
+/* X(enumerator, name, group). Outer kinds exclude each other in time; inner ones are within an outer one; a lane kind
  * stands for a task that no core runs. */
 #define TL_PHASE_LIST(X)                                                                                               \
     X(TL_PHASE_COMPLETE, "complete", TL_PHASE_OUTER)                                                                   \
@@ -111,7 +111,7 @@ struct tl_swim_upload {
 /* One scheduler that recorded phases; the form of September 2026. */
 struct tl_swim_stream {
     uint64_t committed, dropped; /* records, by its writer's count */
-    uint64_t read;               /* records that stand in the file */
+    uint64_t read;               /* records that the file has */
     uint32_t worker_id;
     uint16_t scheduler_id; /* `thread` of its phases */
     bool aicore;           /* a core is the scheduler */

@@ -48,7 +48,7 @@ int tl__swimlane_take_scheduler_records(struct tl_swim_reader *r, struct tl_tape
 int tl__swimlane_take_upload(struct tl_swim_reader *r, struct tl_tape *t);
 /* The index of a kind without a name here. */
 int tl__swimlane_keep_kind(struct tl_swim_reader *r, const char *text, size_t length, uint16_t *ret_index);
-/* Phases of such kinds that lie within an outer phase of their thread become inner ones. 0 or TL_ENOMEM. */
+/* Phases of such kinds that are within an outer phase of their thread become inner ones. 0 or TL_ENOMEM. */
 int tl__swimlane_place_others(struct tl_swim_phase *phases, uint64_t count);
 
 /* ---- the writer ---- */

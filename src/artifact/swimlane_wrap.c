@@ -177,7 +177,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The middle of the largest gap that is smaller than `below`; 0: there is none. Gaps of one size are tried once. An
- * anchor may stand in the gap, near one of its ends. */
+ * anchor may be in the gap, near one of its ends. */
 static uint64_t behind_gap(const struct stamps *all, uint64_t below, uint64_t *ret_gap)
 {
     uint64_t at = 0;

@@ -221,7 +221,7 @@ static void put_all(struct tl_json *j, const struct tl_swimlane *s, const struct
     tl__json_newline(j);
 }
 
-/* A scheduler without a record has a list all the same: threads are told by position. */
+/* A scheduler without a record has a list all the same: threads are known by their position. */
 static uint32_t schedulers(const struct tl_swimlane *s)
 {
     int32_t most = -1;
