@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #define STILL_NS                                                                                                       \
-    UINT64_C(1000000000) /* a rank without progress for this long stands still; notes are at most 0.1 s old */
+    UINT64_C(1000000000) /* a rank without progress for this long counts as stuck; notes are at most 0.1 s old */
 #define MS UINT64_C(1000000)
 
 static const char *const states[] = {
@@ -20,7 +20,7 @@ static uint64_t ago_ms(uint64_t now, uint64_t then)
     return now > then ? (now - then) / MS : 0;
 }
 
-/* Has not ended, and stands still. */
+/* Has not ended, and makes no progress. */
 static bool is_still(const struct tl_rank_view *r, uint64_t now)
 {
     const struct tl_rank_note *n = &r->note;

@@ -85,7 +85,7 @@ static void tell(struct tl_rank_watch *w)
         tl__board_read(w->board, i, &ranks[i].note);
         ranks[i].gone = !tl__board_lives(&ranks[i].note);
     }
-    tl_log_error("[RANKS] rank %" PRIu32 " stands still; all %" PRIu32 " ranks:", w->rank, n);
+    tl_log_error("[RANKS] rank %" PRIu32 " makes no progress; all %" PRIu32 " ranks:", w->rank, n);
     tl__rank_report(ranks, n, tl__unix_ns(), tell_line, NULL);
     tl__free(ranks);
 }
