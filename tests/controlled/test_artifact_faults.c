@@ -120,7 +120,7 @@ static int read_meta(void)
     return tl__meta_read(fixture_dir, &meta, &err);
 }
 
-static void writers_fail_whole(void **state)
+static void a_writer_that_fails_leaves_the_older_file(void **state)
 {
     static const struct {
         int (*write)(void), (*read)(void);
@@ -191,7 +191,7 @@ static void a_journal_keeps_what_it_has(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(writers_fail_whole, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_writer_that_fails_leaves_the_older_file, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_failed_sync_is_a_failed_write, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_journal_keeps_what_it_has, fixture_setup, fixture_teardown),
     };

@@ -149,13 +149,13 @@ static void sweep(const struct bare_opts *opts)
     }
 }
 
-static void rings_with_room(void **state)
+static void rings_that_hold_everything_run_in_any_order(void **state)
 {
     (void)state;
     sweep(&(struct bare_opts){.threads = 3, .clusters = 2, .schedulers = 2});
 }
 
-static void tight_rings(void **state)
+static void tight_rings_run_in_any_order(void **state)
 {
     (void)state;
     sweep(&(struct bare_opts){
@@ -169,13 +169,13 @@ static void a_pool_for_what_is_retained(void **state)
     sweep(&(struct bare_opts){.threads = 3, .clusters = 2, .schedulers = 2, .task_window = 16, .dep_pool = 1});
 }
 
-static void one_thread(void **state)
+static void one_thread_runs_every_role(void **state)
 {
     (void)state;
     sweep(&(struct bare_opts){.threads = 1, .clusters = 3, .schedulers = 3, .task_window = 8, .dep_pool = 32});
 }
 
-static void an_image(void **state)
+static void an_image_runs_in_any_order(void **state)
 {
     (void)state;
     sweep(&(struct bare_opts){.threads = 3, .clusters = 2, .schedulers = 2, .runtime = TL_RUNTIME_HOST_BUILD});
@@ -184,8 +184,11 @@ static void an_image(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rings_with_room), cmocka_unit_test(tight_rings), cmocka_unit_test(a_pool_for_what_is_retained),
-        cmocka_unit_test(one_thread),      cmocka_unit_test(an_image),
+        cmocka_unit_test(rings_that_hold_everything_run_in_any_order),
+        cmocka_unit_test(tight_rings_run_in_any_order),
+        cmocka_unit_test(a_pool_for_what_is_retained),
+        cmocka_unit_test(one_thread_runs_every_role),
+        cmocka_unit_test(an_image_runs_in_any_order),
     };
 
     if (argc > 1)

@@ -130,7 +130,7 @@ static void fails_cleanly(int (*render)(const struct tl_recording *recording, co
     fail();
 }
 
-static void each_rendering(void **state)
+static void each_rendering_fails_cleanly_without_memory(void **state)
 {
     (void)state;
     fails_cleanly(list_text);
@@ -153,7 +153,7 @@ static int setup(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_rendering)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_rendering_fails_cleanly_without_memory)};
 
     return cmocka_run_group_tests(tests, setup, fixture_teardown);
 }

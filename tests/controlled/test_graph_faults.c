@@ -118,7 +118,7 @@ static const struct {
     {write_map, find_map, MAP_FILE, 1, 2 + 2 * ROWS},
 };
 
-static void writers_fail_whole(void **state)
+static void a_writer_that_fails_leaves_the_older_file(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -132,7 +132,7 @@ static void writers_fail_whole(void **state)
     }
 }
 
-static void readers_fail_clean(void **state)
+static void a_reader_without_memory_fails_cleanly(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -144,8 +144,8 @@ static void readers_fail_clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(writers_fail_whole, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(readers_fail_clean, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_writer_that_fails_leaves_the_older_file, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_reader_without_memory_fails_cleanly, fixture_setup, fixture_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,7 +299,7 @@ static void add_with_eight(void *arg)
     tl__controlled_check(word == 8000);
 }
 
-static void speed(void **state)
+static void the_speed_is_printed(void **state)
 {
     uint64_t steps = 0, switches = 0, start = tl__now_ns();
     double seconds;
@@ -319,15 +319,11 @@ static void speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lost_wake_is_found),
-        cmocka_unit_test(the_careful_mailbox_survives),
-        cmocka_unit_test(a_broken_door_is_found),
-        cmocka_unit_test(the_right_door_survives),
-        cmocka_unit_test(one_seed_is_one_order),
-        cmocka_unit_test(the_order_is_pinned),
-        cmocka_unit_test(an_endless_run_ends),
-        cmocka_unit_test(threads_left_behind_are_named),
-        cmocka_unit_test(speed),
+        cmocka_unit_test(a_lost_wake_is_found),   cmocka_unit_test(the_careful_mailbox_survives),
+        cmocka_unit_test(a_broken_door_is_found), cmocka_unit_test(the_right_door_survives),
+        cmocka_unit_test(one_seed_is_one_order),  cmocka_unit_test(the_order_is_pinned),
+        cmocka_unit_test(an_endless_run_ends),    cmocka_unit_test(threads_left_behind_are_named),
+        cmocka_unit_test(the_speed_is_printed),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -86,7 +86,7 @@ static int draw_scopes(void)
 
 /* A tensor that the edges are about, a name that is said, and a last task that the page says nothing about but its
  * name. */
-static void a_graph(void **state)
+static void a_page_of_a_graph_fails_cleanly_without_memory(void **state)
 {
     (void)state;
     fixture_graph(&graph, 6);
@@ -110,7 +110,7 @@ static const char scope_lines[] =
     "\"dep_pool_max\": [64], \"tensormap_max\": 8}\n" BOUNDARY("begin", "0", "0") BOUNDARY("begin", "1", "3")
         BOUNDARY("end", "1", "16") BOUNDARY("begin", "1", "16");
 
-static void scopes(void **state)
+static void a_page_of_scopes_fails_cleanly_without_memory(void **state)
 {
     struct tl_error error;
 
@@ -124,7 +124,8 @@ static void scopes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_graph), cmocka_unit_test(scopes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_page_of_a_graph_fails_cleanly_without_memory),
+                                       cmocka_unit_test(a_page_of_scopes_fails_cleanly_without_memory)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static void body(void *arg)
     tl__controlled_check(before <= tl__now_ns());
 }
 
-static void looks_add_up(void **state)
+static void parked_time_is_the_union_of_the_waits(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 400; seed++) {
@@ -105,7 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_union_of_intervals),
-        cmocka_unit_test(looks_add_up),
+        cmocka_unit_test(parked_time_is_the_union_of_the_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

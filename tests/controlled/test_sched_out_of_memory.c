@@ -73,7 +73,7 @@ static int say_all(void)
     return code;
 }
 
-static void each_allocation(void **state)
+static void each_failing_allocation_is_reported(void **state)
 {
     (void)state;
     assert_int_equal(say_all(), 0);
@@ -127,7 +127,8 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation), cmocka_unit_test(each_allocation_of_a_graph)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_failing_allocation_is_reported),
+                                       cmocka_unit_test(each_allocation_of_a_graph)};
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -62,7 +62,7 @@ static void attempt(void *arg)
     tl__swim_join_fini(&join);
 }
 
-static void each_allocation(void **state)
+static void each_failing_allocation_is_reported(void **state)
 {
     static struct tl_controlled_report report;
     struct attempt good = {0};
@@ -94,7 +94,7 @@ static void each_allocation(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_failing_allocation_is_reported)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

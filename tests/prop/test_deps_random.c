@@ -156,7 +156,7 @@ static void begin_tape(uint64_t seed)
     t_.per_batch = 1 + (uint32_t)(seed % 37);
 }
 
-static void random_deps_files(void **state)
+static void random_graphs_come_back_from_their_files(void **state)
 {
     uint64_t first = setting("TL_SEED", 1), n = setting("TL_SEEDS", 600);
     char path[100];
@@ -183,7 +183,7 @@ static void random_deps_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_deps_files),
+        cmocka_unit_test(random_graphs_come_back_from_their_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
  * failing seed is run again with fewer tasks until it passes; the smallest failing program is printed.
  */
 #include "test_graph_program.h"
-static void random_graphs(void **state)
+static void random_graphs_have_the_naive_oracles_edges(void **state)
 {
     uint64_t first = setting("TL_SEED", 1), n = setting("TL_SEEDS", 4000), tasks = 0, waits = 0, edges = 0;
 
@@ -32,7 +32,7 @@ static void random_graphs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_graphs),
+        cmocka_unit_test(random_graphs_have_the_naive_oracles_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

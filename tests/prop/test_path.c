@@ -156,7 +156,7 @@ static void check(const struct plan *p)
     tl__path_graph_fini(&g);
 }
 
-static void random_schedules(void **state)
+static void random_schedules_have_the_naive_oracles_paths(void **state)
 {
     const char *seed = getenv("TL_SEED"), *seeds = getenv("TL_SEEDS");
     uint64_t first = seed != NULL ? strtoull(seed, NULL, 0) : 1,
@@ -188,7 +188,8 @@ static int name_the_seed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(random_schedules, name_the_seed)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(random_schedules_have_the_naive_oracles_paths, name_the_seed)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

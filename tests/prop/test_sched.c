@@ -202,7 +202,7 @@ static void check(struct recording *r)
     tl__swim_join_fini(&join);
 }
 
-static void random_recordings(void **state)
+static void random_recordings_have_the_naive_oracles_figures(void **state)
 {
     const char *seed = getenv("TL_SEED"), *seeds = getenv("TL_SEEDS");
     uint64_t first = seed != NULL ? strtoull(seed, NULL, 0) : 1;
@@ -229,7 +229,8 @@ static int name_the_seed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(random_recordings, name_the_seed)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(random_recordings_have_the_naive_oracles_figures, name_the_seed)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -394,7 +394,7 @@ static void one_program(uint64_t seed, uint64_t *saved, uint64_t *stopped, uint6
         in_tight_rings(seed, &enough, i % RINGS, tight_runs);
 }
 
-static void enough_is_enough(void **state)
+static void a_ring_size_said_to_be_enough_is_enough(void **state)
 {
     uint64_t saved = 0, stopped = 0, tight_runs = 0, n = 400;
     const char *seeds = getenv("TASKLENS_SEEDS");
@@ -412,7 +412,7 @@ static void enough_is_enough(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(enough_is_enough)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_ring_size_said_to_be_enough_is_enough)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

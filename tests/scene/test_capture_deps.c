@@ -334,7 +334,7 @@ static uint64_t run_random(unsigned cell, uint64_t seed)
     return gone;
 }
 
-static void random_graphs(void **state)
+static void random_graphs_are_recorded_as_planned(void **state)
 {
     uint64_t first = setting("TL_SEED", 1), n = setting("TL_SEEDS", SEEDS), gone = 0;
 
@@ -391,7 +391,7 @@ static uint64_t more(uint64_t n, uint64_t inline_, uint64_t each)
     return n <= inline_ ? 0 : (n - inline_ + each - 1) / each;
 }
 
-static void any_fan_in(void **state)
+static void a_task_with_any_fan_in_is_recorded(void **state)
 {
     (void)state;
     for (unsigned cell = 0; cell < CAPTURE_CELLS; cell += 3) {
@@ -519,8 +519,8 @@ static int close_chips(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_graphs),
-        cmocka_unit_test(any_fan_in),
+        cmocka_unit_test(random_graphs_are_recorded_as_planned),
+        cmocka_unit_test(a_task_with_any_fan_in_is_recorded),
         cmocka_unit_test(a_kept_image_is_recorded_all_the_same),
         cmocka_unit_test(every_kind_of_task),
     };

@@ -221,7 +221,7 @@ static const struct level_case {
 };
 
 /* All cases one after the other on one chip: nothing of a run is left in the next. */
-static void levels_and_marks(void **state)
+static void each_level_records_what_its_marks_call_for(void **state)
 {
     struct tl_host_tensor tensors[5];
     struct capture c;
@@ -256,7 +256,7 @@ static void levels_and_marks(void **state)
 }
 
 /* A mark on what was not added is an error where marks count, and nothing elsewhere. */
-static void marks_on_nothing(void **state)
+static void a_mark_on_what_was_not_added_is_an_error_where_marks_count(void **state)
 {
     struct tl_host_tensor tensors[5];
     struct capture c;
@@ -455,8 +455,8 @@ static int close_chips(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_and_marks),
-        cmocka_unit_test(marks_on_nothing),
+        cmocka_unit_test(each_level_records_what_its_marks_call_for),
+        cmocka_unit_test(a_mark_on_what_was_not_added_is_an_error_where_marks_count),
         cmocka_unit_test(a_mark_that_matches_twice),
         cmocka_unit_test(exactly_the_tagged_value),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters, from the kernel's tl_count to the rows: every event type of both chips under both runtimes, each subtask with
- * its own values, and what the companion says of their origin. */
+/* Counters, from the kernel's tl_count to the rows: every event type of both chips under both runtimes, each subtask
+ * with its own values, and what the companion says of their origin. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -152,8 +152,9 @@ static void check_swimlane(void)
     tl__swimlane_fini(&swim);
 }
 
-/* With small buffers, the swimlane and the dump beside it: three records a subtask, none lost, none of another subtask. */
-static void beside_the_others(void **state)
+/* With small buffers, the swimlane and the dump beside it: three records a subtask, none lost, none of another
+ * subtask. */
+static void counts_stay_apart_beside_other_streams(void **state)
 {
     (void)state;
     for (unsigned cell = 0; cell < CAPTURE_CELLS; cell++) {
@@ -191,7 +192,7 @@ static void an_event_that_is_none(void **state)
 }
 
 /* The second run of an image, and runs without the PMU between: nothing is left over. */
-static void again_and_without(void **state)
+static void a_second_run_keeps_nothing_of_the_first(void **state)
 {
     struct tl_host_tensor tensor = capture_row("x", TL_IN, TL_UINT32, x, 4);
 
@@ -221,9 +222,11 @@ static int close_chips(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_event_type_everywhere), cmocka_unit_test(rows_are_of_their_cores),
-        cmocka_unit_test(beside_the_others),           cmocka_unit_test(an_event_that_is_none),
-        cmocka_unit_test(again_and_without),
+        cmocka_unit_test(every_event_type_everywhere),
+        cmocka_unit_test(rows_are_of_their_cores),
+        cmocka_unit_test(counts_stay_apart_beside_other_streams),
+        cmocka_unit_test(an_event_that_is_none),
+        cmocka_unit_test(a_second_run_keeps_nothing_of_the_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, close_chips);

@@ -378,7 +378,7 @@ static void a_run_that_fails(void **state)
 }
 
 /* Beside the dump: both streams have what is theirs. */
-static void beside_the_dump(void **state)
+static void scopes_are_recorded_beside_the_dump(void **state)
 {
     static const struct tl_program program = CAPTURE_PROGRAM("both", kernels, orchestrate_nested);
 
@@ -415,7 +415,7 @@ int main(void)
         cmocka_unit_test(positions_never_wrap),
         cmocka_unit_test(an_empty_heap_takes_nothing),
         cmocka_unit_test(a_run_that_fails),
-        cmocka_unit_test(beside_the_dump),
+        cmocka_unit_test(scopes_are_recorded_beside_the_dump),
     };
 
     return cmocka_run_group_tests(tests, NULL, close_chips);

@@ -151,7 +151,7 @@ static void expect_mix(const struct capture *c, unsigned i, unsigned tensors, un
 }
 
 /* Each tensor once, with all kernels, by the widest signature; a payload narrower than it brings what it has. */
-static void mixes_and_prefixes(void **state)
+static void a_mix_is_recorded_by_its_widest_signature(void **state)
 {
     static const int32_t three[] = {FUNC_CUBE, FUNC_VEC, FUNC_VEC2}, outer[] = {FUNC_CUBE, FUNC_VEC2},
                          inner[] = {FUNC_VEC, FUNC_VEC2}, one[] = {FUNC_VEC};
@@ -528,9 +528,12 @@ static int close_chips(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mixes_and_prefixes),     cmocka_unit_test(signatures_that_do_not_fit),
-        cmocka_unit_test(scalars_in_a_signature), cmocka_unit_test(blocks_and_allocated_memory),
-        cmocka_unit_test(a_graph_that_fails),     cmocka_unit_test(nothing_of_it_runs_later),
+        cmocka_unit_test(a_mix_is_recorded_by_its_widest_signature),
+        cmocka_unit_test(signatures_that_do_not_fit),
+        cmocka_unit_test(scalars_in_a_signature),
+        cmocka_unit_test(blocks_and_allocated_memory),
+        cmocka_unit_test(a_graph_that_fails),
+        cmocka_unit_test(nothing_of_it_runs_later),
         cmocka_unit_test(runs_side_by_side),
     };
 

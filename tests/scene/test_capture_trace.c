@@ -64,7 +64,7 @@ static void records_and_draws(const char *platform, const char *runtime, const c
         fail_msg("%s", command);
 }
 
-static void every_combination(void **state)
+static void every_program_leaves_a_trace_that_holds(void **state)
 {
     bool python = system("python3 -c 'import json' >/dev/null 2>&1") == 0;
 
@@ -77,7 +77,7 @@ static void every_combination(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_combination)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_program_leaves_a_trace_that_holds)};
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -467,7 +467,7 @@ static void expect_stages(const struct capture *c)
         }
 }
 
-static void both_stages(void **state)
+static void an_inout_is_recorded_before_and_after(void **state)
 {
     static int32_t data[7][SIDE * SIDE];
 
@@ -507,7 +507,7 @@ int main(void)
         cmocka_unit_test(scalars_of_every_type),
         cmocka_unit_test(views_of_every_dtype),
         cmocka_unit_test(a_view_of_no_memory),
-        cmocka_unit_test(both_stages),
+        cmocka_unit_test(an_inout_is_recorded_before_and_after),
     };
 
     return cmocka_run_group_tests(tests, NULL, close_chips);

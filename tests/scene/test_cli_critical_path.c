@@ -26,7 +26,7 @@ static void the_whole_report_is_the_golden(void **state)
 }
 
 /* Where the report goes: into the recording by rename, elsewhere on request, nowhere for machines. */
-static void reports(void **state)
+static void the_report_goes_where_it_was_asked_for(void **state)
 {
     char *first, *second;
 
@@ -57,7 +57,7 @@ static void reports(void **state)
     assert_null(strstr(output, "report:"));
 }
 
-static void trace(void **state)
+static void the_trace_has_both_paths(void **state)
 {
     char *text;
 
@@ -81,7 +81,7 @@ static void trace(void **state)
     assert_non_null(strstr(message, "no/such/trace.json"));
 }
 
-static void lower_levels(void **state)
+static void a_lower_level_is_noted(void **state)
 {
     (void)state;
     sched_record("l3", 3, sched_fixture_deps, sched_fixture_names);
@@ -93,7 +93,7 @@ static void lower_levels(void **state)
     golden_is(output, FOLDER "/level_1.txt");
 }
 
-static void what_is_missing(void **state)
+static void a_missing_file_is_named_with_its_flag(void **state)
 {
     (void)state;
     sched_record("nodeps", 4, NULL, NULL);
@@ -111,7 +111,7 @@ static void what_is_missing(void **state)
 }
 
 /* Names of two programs would be guesses: said, and shown without. */
-static void two_name_maps(void **state)
+static void names_of_two_programs_are_not_guessed(void **state)
 {
     (void)state;
     sched_record("two", 4, sched_fixture_deps, sched_fixture_names);
@@ -124,7 +124,7 @@ static void two_name_maps(void **state)
 }
 
 /* 65,536 tasks: 16 chains side by side on 16 cores, in about a second. */
-static void many_tasks(void **state)
+static void a_path_through_65536_tasks_is_found(void **state)
 {
     enum { N = 65536, CORES = 16 };
     struct timespec begin, end;
@@ -179,12 +179,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_whole_report_is_the_golden),
-        cmocka_unit_test(reports),
-        cmocka_unit_test(trace),
-        cmocka_unit_test(lower_levels),
-        cmocka_unit_test(what_is_missing),
-        cmocka_unit_test(two_name_maps),
-        cmocka_unit_test(many_tasks),
+        cmocka_unit_test(the_report_goes_where_it_was_asked_for),
+        cmocka_unit_test(the_trace_has_both_paths),
+        cmocka_unit_test(a_lower_level_is_noted),
+        cmocka_unit_test(a_missing_file_is_named_with_its_flag),
+        cmocka_unit_test(names_of_two_programs_are_not_guessed),
+        cmocka_unit_test(a_path_through_65536_tasks_is_found),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

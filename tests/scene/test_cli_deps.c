@@ -48,7 +48,7 @@ static void the_whole_graph_is_summarized(void **state)
     golden("deps run/deps.json", "summary.txt");
 }
 
-static void one_task(void **state)
+static void one_task_is_shown_in_full(void **state)
 {
     char *first;
 
@@ -69,7 +69,7 @@ static void one_task(void **state)
     golden("deps run -t 1 --tensor 0x7f0010000000", "task_tensor.txt");
 }
 
-static void trees(void **state)
+static void a_tree_shows_what_feeds_a_task_and_what_it_feeds(void **state)
 {
     (void)state;
     golden("deps run -t r1t1 --up 5", "up.txt");
@@ -91,7 +91,7 @@ static void the_shortest_path_is_shown(void **state)
     golden("deps run --path 0 1 --json", "path_none.json");
 }
 
-static void lists(void **state)
+static void a_list_shows_the_tasks_that_pass(void **state)
 {
     (void)state;
     golden("deps run --kernel MATMUL", "kernel.txt");
@@ -124,7 +124,7 @@ static void bad_usage_is_refused_with_the_reason(void **state)
     refuses("deps empty", "--enable-dep-gen");
 }
 
-static void bad_graphs(void **state)
+static void what_is_wrong_with_a_graph_is_named(void **state)
 {
     const unsigned circle[][2] = {{0, 1}, {1, 2}, {2, 1}, {2, 3}};
     const unsigned loose[][2] = {{0, 8}, {9, 1}};
@@ -156,7 +156,7 @@ static void bad_graphs(void **state)
     assert_int_equal(unlink(fixture_path("run/name_map_other.json")), 0);
 }
 
-static void parallel(void **state)
+static void parallel_edges_are_counted_on_one_line(void **state)
 {
     struct tl_deps_task list[2] = {{.task_id = 0, .block_num = 1, .kernel_ids = {0, -1, -1}},
                                    {.task_id = 1, .block_num = 1, .kernel_ids = {0, -1, -1}}};
@@ -202,7 +202,7 @@ static void stand_in(const char *script)
     assert_int_equal(chmod(fixture_path("bin/dot"), 0777), 0);
 }
 
-static void pictures(void **state)
+static void a_picture_is_written_as_dot(void **state)
 {
     char *path = strdup(getenv("PATH"));
 
@@ -243,7 +243,7 @@ static void pictures(void **state)
 }
 
 /* Where Graphviz is: the files and their names. What is on them, test_page_deps.c looks at. */
-static void pages(void **state)
+static void a_page_is_written_under_its_name(void **state)
 {
     (void)state;
     if (system("command -v dot >/dev/null 2>&1") != 0)
@@ -268,16 +268,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_whole_graph_is_summarized),
-        cmocka_unit_test(one_task),
-        cmocka_unit_test(trees),
+        cmocka_unit_test(one_task_is_shown_in_full),
+        cmocka_unit_test(a_tree_shows_what_feeds_a_task_and_what_it_feeds),
         cmocka_unit_test(the_shortest_path_is_shown),
-        cmocka_unit_test(lists),
+        cmocka_unit_test(a_list_shows_the_tasks_that_pass),
         cmocka_unit_test(bad_usage_is_refused_with_the_reason),
-        cmocka_unit_test(bad_graphs),
-        cmocka_unit_test(parallel),
+        cmocka_unit_test(what_is_wrong_with_a_graph_is_named),
+        cmocka_unit_test(parallel_edges_are_counted_on_one_line),
         cmocka_unit_test(a_large_graph_is_answered_at_once),
-        cmocka_unit_test(pictures),
-        cmocka_unit_test(pages),
+        cmocka_unit_test(a_picture_is_written_as_dot),
+        cmocka_unit_test(a_page_is_written_under_its_name),
     };
 
     return cmocka_run_group_tests(tests, setup, fixture_teardown);

@@ -26,7 +26,7 @@ static int setup(void **state)
     return 0;
 }
 
-static void list(void **state)
+static void the_list_is_golden(void **state)
 {
     (void)state;
     expect(0, "dump run");
@@ -61,7 +61,7 @@ static void every_way_to_name_it(void **state)
     free(first);
 }
 
-static void filters(void **state)
+static void filters_choose_records(void **state)
 {
     (void)state;
     expect(0, "dump run -t r1t7");
@@ -79,7 +79,7 @@ static void filters(void **state)
     refuses("dump run -t r1t7 -a 77", "task r1t7 has no record of argument 77; its last one is ");
 }
 
-static void one_entry(void **state)
+static void one_entry_is_shown_in_full(void **state)
 {
     (void)state;
     for (int i = 0; i < 19; i++) {
@@ -93,7 +93,7 @@ static void one_entry(void **state)
     }
 }
 
-static void export_txt(void **state)
+static void records_are_exported_as_text(void **state)
 {
     (void)state;
     expect(0, "dump run --export");
@@ -131,7 +131,7 @@ static void npy_is(const char *name, const char *descr, const char *shape, const
     free(npy);
 }
 
-static void export_npy(void **state)
+static void records_are_exported_as_npy(void **state)
 {
     const uint16_t f16[] = {0x2e66, 0x7e00, 0x7c00, 0xfc00};
     const float bf16[] = {1.0f, 0x1.9ap-4f, -123.5f}, fp4[] = {1.0f, 6.0f, -1.0f}, scale[] = {1.0f, 8.0f},
@@ -235,7 +235,7 @@ static void verify_finds_each_fault(void **state)
     free(bin);
 }
 
-static void usage(void **state)
+static void bad_usage_is_one_line(void **state)
 {
     (void)state;
     refuses("", "--help");
@@ -272,7 +272,7 @@ static void usage(void **state)
     refuses("dump --export --json", "--export");
 }
 
-static void bad_recordings(void **state)
+static void a_bad_recording_is_one_line(void **state)
 {
     static struct fixture_recording f;
     size_t n;
@@ -325,7 +325,7 @@ static void bad_recordings(void **state)
 }
 
 /* What old files have: func_id as a number, "tensors" for "args", upper-case dtypes, payloads that were overwritten. */
-static void old_recordings(void **state)
+static void an_old_recording_is_read(void **state)
 {
     const float payload[] = {1.0f, 2.0f};
 
@@ -387,17 +387,17 @@ static void output_that_cannot_be_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(list),
+        cmocka_unit_test(the_list_is_golden),
         cmocka_unit_test(every_way_to_name_it),
-        cmocka_unit_test(filters),
-        cmocka_unit_test(one_entry),
-        cmocka_unit_test(export_txt),
-        cmocka_unit_test(export_npy),
+        cmocka_unit_test(filters_choose_records),
+        cmocka_unit_test(one_entry_is_shown_in_full),
+        cmocka_unit_test(records_are_exported_as_text),
+        cmocka_unit_test(records_are_exported_as_npy),
         cmocka_unit_test(export_that_cannot_be_written),
         cmocka_unit_test(verify_finds_each_fault),
-        cmocka_unit_test(usage),
-        cmocka_unit_test(bad_recordings),
-        cmocka_unit_test(old_recordings),
+        cmocka_unit_test(bad_usage_is_one_line),
+        cmocka_unit_test(a_bad_recording_is_one_line),
+        cmocka_unit_test(an_old_recording_is_read),
         cmocka_unit_test(newest_of_a_tree),
         cmocka_unit_test(output_that_cannot_be_written),
     };

@@ -68,7 +68,7 @@ static void no_line_of_a_part(void **state)
     }
 }
 
-static void for_machines(void **state)
+static void json_has_what_the_text_has(void **state)
 {
     (void)state;
     expect(0, "scope run --json");
@@ -164,12 +164,9 @@ static void files_of_other_writers_are_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text_is_the_golden),
-        cmocka_unit_test(no_line_of_a_part),
-        cmocka_unit_test(for_machines),
-        cmocka_unit_test(every_way_to_name_it),
-        cmocka_unit_test(bad_usage_and_input_are_refused),
-        cmocka_unit_test(the_page_is_written),
+        cmocka_unit_test(the_text_is_the_golden),           cmocka_unit_test(no_line_of_a_part),
+        cmocka_unit_test(json_has_what_the_text_has),       cmocka_unit_test(every_way_to_name_it),
+        cmocka_unit_test(bad_usage_and_input_are_refused),  cmocka_unit_test(the_page_is_written),
         cmocka_unit_test(files_of_other_writers_are_shown),
     };
 

@@ -42,7 +42,7 @@ static int setup(void **state)
     return 0;
 }
 
-static void a_whole_recording(void **state)
+static void a_whole_recording_becomes_the_golden_trace(void **state)
 {
     char *trace;
 
@@ -115,7 +115,7 @@ static void a_part_of_a_recording(void **state)
 }
 
 /* A name that ends with .json.gz: the same trace, in a file that gzip reads and that is smaller. */
-static void a_compressed_trace(void **state)
+static void a_compressed_trace_is_the_same_trace(void **state)
 {
     char command[2500], *plain, *unpacked;
     size_t size = 0, packed = 0;
@@ -136,7 +136,7 @@ static void a_compressed_trace(void **state)
 }
 
 /* The checker finds what it is there for. */
-static void the_checker_checks(void **state)
+static void the_checker_finds_each_planted_fault(void **state)
 {
     const struct {
         const char *from, *to;
@@ -242,7 +242,7 @@ static void damaged_names_are_no_end(void **state)
     refuses("swimlane names --names names/name_map_default.json", "name_map_default.json");
 }
 
-static void each_level(void **state)
+static void each_level_says_what_it_does_not_have(void **state)
 {
     (void)state;
     world_everything(&w);
@@ -275,7 +275,7 @@ static void each_level(void **state)
 }
 
 /* Everything that can be wrong in a file that reads well: counted, and the trace still holds. */
-static void odd_recordings(void **state)
+static void what_is_wrong_in_a_recording_is_counted(void **state)
 {
     (void)state;
     world_everything(&w);
@@ -300,7 +300,7 @@ static void odd_recordings(void **state)
     says("\"dependency_worker\": ");
 }
 
-static void a_host_orchestrator(void **state)
+static void a_host_orchestrator_is_placed_by_the_anchors(void **state)
 {
     (void)state;
     assert_int_equal(mkdir(fixture_path("host"), 0777), 0);
@@ -324,7 +324,7 @@ static void a_host_orchestrator(void **state)
                                          "--count flow:dispatch=2 --count 'name:brew_tea(1)=1'");
 }
 
-static void bad_input(void **state)
+static void bad_input_is_one_line(void **state)
 {
     char *records;
     size_t n;
@@ -357,7 +357,7 @@ static void bad_input(void **state)
     refuses("swimlane --level", "no option --level");
 }
 
-static void usage(void **state)
+static void the_help_is_golden(void **state)
 {
     (void)state;
     expect(0, "swimlane --help");
@@ -386,18 +386,18 @@ static void lifecycle_records_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_recording),
-        cmocka_unit_test(a_compressed_trace),
+        cmocka_unit_test(a_whole_recording_becomes_the_golden_trace),
+        cmocka_unit_test(a_compressed_trace_is_the_same_trace),
         cmocka_unit_test(a_part_of_a_recording),
-        cmocka_unit_test(the_checker_checks),
+        cmocka_unit_test(the_checker_finds_each_planted_fault),
         cmocka_unit_test(without_the_other_files),
         cmocka_unit_test(damaged_names_are_no_end),
-        cmocka_unit_test(each_level),
-        cmocka_unit_test(odd_recordings),
-        cmocka_unit_test(a_host_orchestrator),
+        cmocka_unit_test(each_level_says_what_it_does_not_have),
+        cmocka_unit_test(what_is_wrong_in_a_recording_is_counted),
+        cmocka_unit_test(a_host_orchestrator_is_placed_by_the_anchors),
         cmocka_unit_test(lifecycle_records_are_counted),
-        cmocka_unit_test(bad_input),
-        cmocka_unit_test(usage),
+        cmocka_unit_test(bad_input_is_one_line),
+        cmocka_unit_test(the_help_is_golden),
     };
 
     return cmocka_run_group_tests(tests, setup, fixture_teardown);

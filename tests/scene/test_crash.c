@@ -58,7 +58,7 @@ static void expect_recording(const char *out)
     expect_shown("shown: 0 of");
 }
 
-static void in_a_kernel(void **state)
+static void a_crash_in_a_kernel_names_task_and_core(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
@@ -79,7 +79,7 @@ static void in_a_kernel(void **state)
         }
 }
 
-static void in_the_orchestration(void **state)
+static void a_crash_in_the_orchestration_names_its_submits(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
@@ -108,7 +108,7 @@ static void in_the_orchestration(void **state)
         }
 }
 
-static void by_exit(void **state)
+static void an_exit_of_a_kernel_is_reported(void **state)
 {
     char words[700];
 
@@ -249,9 +249,9 @@ static void without_debug_information_the_function_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_a_kernel),
-        cmocka_unit_test(in_the_orchestration),
-        cmocka_unit_test(by_exit),
+        cmocka_unit_test(a_crash_in_a_kernel_names_task_and_core),
+        cmocka_unit_test(a_crash_in_the_orchestration_names_its_submits),
+        cmocka_unit_test(an_exit_of_a_kernel_is_reported),
         cmocka_unit_test(which_core_and_thread),
         cmocka_unit_test(the_source_line_is_told),
         cmocka_unit_test(the_recordings_copy_is_named),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --guard: an access past a buffer's end faults and is reported with the argument; what alignment leaves beside a buffer is
- * looked at when its task is finished, and for all buffers at the end; programs without a fault run as without it.
+ * --guard: an access past a buffer's end faults and is reported with the argument; what alignment leaves beside a
+ * buffer is looked at when its task is finished, and for all buffers at the end; programs without a fault run as
+ * without it.
  */
 #include "scene/cli.h"
 
@@ -34,7 +35,7 @@ static const char *const setups[] = {
 };
 
 /* 64 bytes past an output of the graph: without it nothing is seen, with it all is reported. */
-static void past_an_output(void **state)
+static void an_access_past_an_output_is_reported(void **state)
 {
     (void)state;
     expect_run(0, "run past_end");
@@ -70,7 +71,7 @@ static void past_a_tensor_of_the_program(void **state)
 }
 
 /* What cannot fault is found by the canary: in front of a buffer, and behind one that is aligned to more. */
-static void beside_a_buffer(void **state)
+static void an_access_beside_a_buffer_is_found_by_the_canary(void **state)
 {
     static const char *const modes[] = {"process", "thread"};
 
@@ -114,7 +115,7 @@ static void more_buffers_than_guard_pages(void **state)
 }
 
 /* Inside one buffer nothing is guarded: the last task's row too many is the tensor's spare one. */
-static void inside_a_buffer(void **state)
+static void an_access_inside_a_buffer_is_not_seen(void **state)
 {
     (void)state;
     expect_run(1, "run off_by_one");
@@ -122,7 +123,7 @@ static void inside_a_buffer(void **state)
 }
 
 /* The same results and recordings as without; small heaps are used again and again; rounds share one chip. */
-static void sound_programs(void **state)
+static void a_sound_program_runs_as_without_guard(void **state)
 {
     static const char *const programs[] = {"vector_add", "bgemm", "layer", "dtypes", "edge_views", "scopes", "spmd"};
 
@@ -143,9 +144,12 @@ static void sound_programs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(past_an_output),  cmocka_unit_test(past_a_tensor_of_the_program),
-        cmocka_unit_test(beside_a_buffer), cmocka_unit_test(more_buffers_than_guard_pages),
-        cmocka_unit_test(inside_a_buffer), cmocka_unit_test(sound_programs),
+        cmocka_unit_test(an_access_past_an_output_is_reported),
+        cmocka_unit_test(past_a_tensor_of_the_program),
+        cmocka_unit_test(an_access_beside_a_buffer_is_found_by_the_canary),
+        cmocka_unit_test(more_buffers_than_guard_pages),
+        cmocka_unit_test(an_access_inside_a_buffer_is_not_seen),
+        cmocka_unit_test(a_sound_program_runs_as_without_guard),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

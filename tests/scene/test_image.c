@@ -21,7 +21,7 @@ static unsigned count_of(const char *text, const char *part)
     return n;
 }
 
-static void a_full_image(void **state)
+static void an_image_of_131072_tasks_runs(void **state)
 {
     struct tl_recording *r;
 
@@ -125,7 +125,7 @@ static void rings_do_not_keep(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_image),
+        cmocka_unit_test(an_image_of_131072_tasks_runs),
         cmocka_unit_test(rounds_orchestrate_once),
         cmocka_unit_test(rings_do_not_keep),
     };

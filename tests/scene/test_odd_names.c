@@ -90,7 +90,7 @@ static void what_the_run_says(void **state)
     assert_non_null(strstr(output, "  out\\x1b "));
 }
 
-static void what_viewers_say(void **state)
+static void viewers_show_odd_names_safely(void **state)
 {
     static const char *const texts[] = {"dump",  "dump rec -i 2",    "dump rec --verify",
                                         "deps",  "deps rec -t r0t3", "deps rec -t r0t0 --down 9",
@@ -173,7 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_run_says),
-        cmocka_unit_test(what_viewers_say),
+        cmocka_unit_test(viewers_show_odd_names_safely),
         cmocka_unit_test(what_viewers_write_for_machines),
         cmocka_unit_test(what_pages_and_drawings_hold),
     };

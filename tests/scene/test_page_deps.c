@@ -85,7 +85,7 @@ static void page_of(const char *words)
     assert_non_null(strstr(output, "laid out by dot in "));
 }
 
-static void two_thousand_tasks(void **state)
+static void a_page_of_two_thousand_tasks_works(void **state)
 {
     (void)state;
     fixture_grid("grid", 2000, 40);
@@ -159,7 +159,7 @@ static void sources_mixes_scopes_and_edges_are_shown(void **state)
 }
 
 /* Names that would be markup, or end the script that holds the data, are shown and do nothing. */
-static void hostile_names(void **state)
+static void hostile_names_are_shown_and_do_nothing(void **state)
 {
     const char *const names[] = {"</script><script>window.caught = 1</script><!--",
                                  "<img src=x onerror=\"window.caught = 2\">", "]]>&amp;\\\"'`${7*7}\xff"};
@@ -182,7 +182,8 @@ static void hostile_names(void **state)
     assert_null(strstr(notes, "\nerror: "));
 }
 
-/* Where the page has drawn each task's name, as it passed it to the canvas; `settled` waits until that does not change. */
+/* Where the page has drawn each task's name, as it passed it to the canvas; `settled` waits until that does not
+ * change. */
 static const char *const drawing =
     "const drawn = new Map(), paint = by('canvas').getContext('2d');\n"
     "const write = paint.fillText.bind(paint), turn = paint.setTransform.bind(paint);\n"
@@ -200,7 +201,7 @@ static const char *const drawing =
 
 /* The canvas is drawn as large as it is shown, also after the panel has changed; the mouse meets the tasks where they
  * are drawn; nothing stands outside the window, however long the path. */
-static void a_narrow_window(void **state)
+static void a_narrow_window_shows_everything(void **state)
 {
     char name[230], words[300], page[300], script[4000];
 
@@ -247,7 +248,7 @@ static void a_narrow_window(void **state)
 }
 
 /* A graph without order, and a part of one: nothing on them may fail. */
-static void odd_graphs(void **state)
+static void odd_graphs_are_drawn(void **state)
 {
     struct tl_deps_task list[] = {{.task_id = 0, .kernel_ids = {0, -1, -1}, .block_num = 1},
                                   {.task_id = 1, .kernel_ids = {0, -1, -1}, .block_num = 1}};
@@ -271,9 +272,11 @@ static int has_chromium(void)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_thousand_tasks), cmocka_unit_test(sources_mixes_scopes_and_edges_are_shown),
-        cmocka_unit_test(hostile_names), cmocka_unit_test(odd_graphs), cmocka_unit_test(a_narrow_window)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_page_of_two_thousand_tasks_works),
+                                       cmocka_unit_test(sources_mixes_scopes_and_edges_are_shown),
+                                       cmocka_unit_test(hostile_names_are_shown_and_do_nothing),
+                                       cmocka_unit_test(odd_graphs_are_drawn),
+                                       cmocka_unit_test(a_narrow_window_shows_everything)};
 
     if (!has_chromium())
         return 77;

@@ -39,7 +39,7 @@ static bool exists(const char *dir, const char *file)
     return access(fixture_path(name), F_OK) == 0;
 }
 
-static void graphs_of_programs(void **state)
+static void the_graph_of_each_program_is_recorded(void **state)
 {
     static const struct {
         const char *words;
@@ -78,7 +78,7 @@ static void graphs_of_programs(void **state)
 }
 
 /* With other recordings of the same run, and in each round of several. */
-static void beside_other_recordings(void **state)
+static void the_graph_is_recorded_beside_other_recordings(void **state)
 {
     (void)state;
     expect(0, "run paged_attention --runtime host_build_graph --rounds 2 --dump-args 2 --enable-chip-swimlane "
@@ -105,7 +105,7 @@ static void beside_other_recordings(void **state)
 #define SIDE 256u
 #endif
 
-static void many_tasks(void **state)
+static void the_graph_of_many_tasks_is_recorded(void **state)
 {
     (void)state;
     for (unsigned r = 0; r < 2; r++) {
@@ -225,10 +225,8 @@ static void a_killed_host_s_graph_is_recovered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(graphs_of_programs),
-        TEST(beside_other_recordings),
-        TEST(many_tasks),
-        TEST(a_run_that_failed_has_its_graph),
+        TEST(the_graph_of_each_program_is_recorded), TEST(the_graph_is_recorded_beside_other_recordings),
+        TEST(the_graph_of_many_tasks_is_recorded),   TEST(a_run_that_failed_has_its_graph),
         TEST(a_killed_host_s_graph_is_recovered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

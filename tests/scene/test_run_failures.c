@@ -151,7 +151,7 @@ static void a_chip_that_is_killed(void **state)
 }
 
 /* Results that differ are 1; a failed device outranks them. */
-static void wrong_results(void **state)
+static void a_failed_device_outranks_results_that_differ(void **state)
 {
     (void)state;
     expect(1, "run wrong_stride");
@@ -168,7 +168,7 @@ int main(void)
         cmocka_unit_test(a_hang_is_declared),
         cmocka_unit_test(a_kernel_that_never_returns),
         cmocka_unit_test(a_chip_that_is_killed),
-        cmocka_unit_test(wrong_results),
+        cmocka_unit_test(a_failed_device_outranks_results_that_differ),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

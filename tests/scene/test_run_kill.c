@@ -133,19 +133,19 @@ static void kill_and_recover(const char *mode, const char *transport)
     }
 }
 
-static void process_copy(void **state)
+static void a_killed_run_is_recovered_process_copy(void **state)
 {
     (void)state;
     kill_and_recover("process", "copy");
 }
 
-static void process_mapped(void **state)
+static void a_killed_run_is_recovered_process_mapped(void **state)
 {
     (void)state;
     kill_and_recover("process", "mapped");
 }
 
-static void thread_mapped(void **state)
+static void a_killed_run_is_recovered_thread_mapped(void **state)
 {
     (void)state;
     kill_and_recover("thread", "mapped");
@@ -247,7 +247,7 @@ static uint64_t number_behind(const char *text, const char *word)
 }
 
 /* One changed bit costs the buffer that it stands in. The journal is kept, and another recovery ends the same way. */
-static void a_damaged_journal(void **state)
+static void a_damaged_journal_loses_the_damaged_buffer_alone(void **state)
 {
     uint64_t all;
     char *first = NULL;
@@ -434,13 +434,13 @@ static void a_chip_that_dies_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(process_copy),
-        cmocka_unit_test(process_mapped),
-        cmocka_unit_test(thread_mapped),
+        cmocka_unit_test(a_killed_run_is_recovered_process_copy),
+        cmocka_unit_test(a_killed_run_is_recovered_process_mapped),
+        cmocka_unit_test(a_killed_run_is_recovered_thread_mapped),
         cmocka_unit_test(without_a_journal_there_is_nothing_to_recover),
         cmocka_unit_test(a_whole_recording_is_left_alone),
         cmocka_unit_test(a_run_that_lives_is_not_recovered),
-        cmocka_unit_test(a_damaged_journal),
+        cmocka_unit_test(a_damaged_journal_loses_the_damaged_buffer_alone),
         cmocka_unit_test(a_recording_that_is_not_whole_any_more),
         cmocka_unit_test(a_run_in_its_first_buffers),
         cmocka_unit_test(a_run_that_is_ended_by_a_signal),

@@ -69,7 +69,7 @@ static void tensors_larger_than_the_arena(void **state)
 }
 
 /* One buffer of one record, two queues of one: every record waits for the host, none is lost. */
-static void the_smallest_pools(void **state)
+static void the_smallest_pools_lose_nothing(void **state)
 {
     static const char *const sets[] = {"records=1,buffers=1", "records=1,buffers=2",
                                        "records=3,buffers=1,avg-bytes=16K"};
@@ -113,7 +113,7 @@ static void run_slowly(const char *words)
 
 /* A slow disk makes the device wait, and each watchdog waits with it: with tasks that retire now and then, and with one
  * task whose arguments alone take longer than all budgets. */
-static void a_slow_disk(void **state)
+static void a_slow_disk_makes_the_watchdogs_wait(void **state)
 {
     struct tl_recording *recording;
 
@@ -129,7 +129,7 @@ static void a_slow_disk(void **state)
 
 /* A disk that fills up, where this user may mount one: the run goes on, its results are checked, and the exit code says
  * that the recording is incomplete. */
-static void a_full_disk(void **state)
+static void a_full_disk_makes_the_recording_incomplete(void **state)
 {
     char command[2600];
     int status;
@@ -184,9 +184,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_larger_than_the_arena),
-        cmocka_unit_test(the_smallest_pools),
-        cmocka_unit_test(a_slow_disk),
-        cmocka_unit_test(a_full_disk),
+        cmocka_unit_test(the_smallest_pools_lose_nothing),
+        cmocka_unit_test(a_slow_disk_makes_the_watchdogs_wait),
+        cmocka_unit_test(a_full_disk_makes_the_recording_incomplete),
         cmocka_unit_test(a_disk_that_is_full_between_rounds),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

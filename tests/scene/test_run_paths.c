@@ -65,7 +65,7 @@ static void check_run(const char *words, const char *dir)
         fail_msg("%s: %s", words, output);
 }
 
-static void all_of_them(void **state)
+static void every_program_has_its_critical_paths(void **state)
 {
     char words[400], dir[60];
 
@@ -83,7 +83,7 @@ static void all_of_them(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_of_them)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_program_has_its_critical_paths)};
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -48,7 +48,7 @@ static void rows_are_tiles(void)
     assert_int_equal(meta.n_silent, 0);
 }
 
-static void a_bundled_program(void **state)
+static void a_bundled_program_has_its_counts(void **state)
 {
     (void)state;
     expect(0, "run vector_add --set elements=131072 --set tiles=8 --enable-pmu --out tiles");
@@ -145,8 +145,10 @@ static void what_a_killed_host_leaves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bundled_program),         cmocka_unit_test(what_a_crash_leaves),
-        cmocka_unit_test(what_a_hang_leaves),        cmocka_unit_test(what_a_killed_chip_leaves),
+        cmocka_unit_test(a_bundled_program_has_its_counts),
+        cmocka_unit_test(what_a_crash_leaves),
+        cmocka_unit_test(what_a_hang_leaves),
+        cmocka_unit_test(what_a_killed_chip_leaves),
         cmocka_unit_test(what_a_killed_host_leaves),
     };
 

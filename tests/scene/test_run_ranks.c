@@ -58,7 +58,7 @@ static void run_refuses(const char *words, const char *part)
 
 /* ---- one process, several chips ---- */
 
-static void chips_in_turn(void **state)
+static void dispatches_go_to_the_chips_in_turn(void **state)
 {
     struct tl_rank_clock c;
 
@@ -92,7 +92,7 @@ static void chips_work_at_once(void **state)
     assert_true(first.start_unix_ns < second.start_unix_ns + second.wall_ns);
 }
 
-static void chips_as_pinned(void **state)
+static void dispatches_go_to_the_chips_that_pin_names(void **state)
 {
     (void)state;
     expect(0, "run vector_add --chips 3 --rounds 3 --pin 1 --dump-args 2 --out one");
@@ -113,7 +113,7 @@ static void chips_as_pinned(void **state)
     assert_non_null(strstr(output, "rank 1, dispatch 0\n"));
 }
 
-static void wrong_words(void **state)
+static void wrong_words_are_refused(void **state)
 {
     (void)state;
     run_refuses("run vector_add --pin 0", "add --chips");
@@ -277,7 +277,7 @@ static void a_rank_hangs(void **state)
 }
 
 /* In one process too, and there both hang. */
-static void both_chips_hang(void **state)
+static void several_hanging_chips_are_reported_once(void **state)
 {
     char *first;
 
@@ -360,16 +360,16 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chips_in_turn),
+        cmocka_unit_test(dispatches_go_to_the_chips_in_turn),
         cmocka_unit_test(chips_work_at_once),
-        cmocka_unit_test(chips_as_pinned),
-        cmocka_unit_test(wrong_words),
+        cmocka_unit_test(dispatches_go_to_the_chips_that_pin_names),
+        cmocka_unit_test(wrong_words_are_refused),
         cmocka_unit_test(a_result_that_differs),
         cmocka_unit_test(four_ranks_of_two),
         cmocka_unit_test(ranks_that_live_together_measure_their_clocks),
         cmocka_unit_test(the_root_is_the_jobs),
         cmocka_unit_test(a_rank_hangs),
-        cmocka_unit_test(both_chips_hang),
+        cmocka_unit_test(several_hanging_chips_are_reported_once),
         cmocka_unit_test(a_rank_is_killed),
     };
 

@@ -32,7 +32,7 @@ static void expect_rows(const struct row *rows, size_t n)
 }
 #define ROWS(rows) expect_rows(rows, sizeof(rows) / sizeof((rows)[0]))
 
-static void options(void **state)
+static void bad_options_are_refused(void **state)
 {
     static const struct row rows[] = {
         {2, "", "which program"},
@@ -76,7 +76,7 @@ static void options(void **state)
     ROWS(rows);
 }
 
-static void programs(void **state)
+static void bad_programs_are_refused(void **state)
 {
     static const struct row rows[] = {
         {2, "no_such_program", "the bundled ones are "},
@@ -127,7 +127,7 @@ static void a_source_that_is_no_program(void **state)
     ROWS(rows);
 }
 
-static void graphs(void **state)
+static void bad_graphs_are_refused(void **state)
 {
     static const struct row rows[] = {
         {2, "bad_overlap", "overlaps"},
@@ -165,7 +165,7 @@ static void write_npy(const char *name, const char *descr, const char *order, co
     fixture_write(name, file, 128 + bytes);
 }
 
-static void npy_files(void **state)
+static void bad_npy_files_are_refused(void **state)
 {
     static const struct row rows[] = {
         {2, "vector_add --set elements=8 --arg x", "name=file.npy"},
@@ -196,7 +196,7 @@ static void npy_files(void **state)
     expect(0, "run vector_add --set elements=8 --arg x=good.npy");       /* 0 + 3: the golden follows the file */
 }
 
-static void resources(void **state)
+static void resources_that_do_not_fit_are_refused(void **state)
 {
     static const struct row rows[] = {
         /* 4 heaps of 256 MiB do not fit into 512 MiB: the third is short by all of itself. */
@@ -243,13 +243,13 @@ static void a_directory_that_cannot_be_made_is_refused_with_the_reason(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options),
-        cmocka_unit_test(programs),
+        cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(bad_programs_are_refused),
         cmocka_unit_test(a_program_that_does_not_compile),
         cmocka_unit_test(a_source_that_is_no_program),
-        cmocka_unit_test(graphs),
-        cmocka_unit_test(npy_files),
-        cmocka_unit_test(resources),
+        cmocka_unit_test(bad_graphs_are_refused),
+        cmocka_unit_test(bad_npy_files_are_refused),
+        cmocka_unit_test(resources_that_do_not_fit_are_refused),
         cmocka_unit_test(a_directory_that_cannot_be_made_is_refused_with_the_reason),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -43,7 +43,7 @@ static void take_flags(char *flags, size_t size)
 }
 
 /* What is said to be enough is enough; the peaks then are the same, or smaller where tasks retire earlier. */
-static void enough_is_enough(void **state)
+static void a_size_said_to_be_enough_is_enough(void **state)
 {
     static const char *const programs[] = {"vector_add", "bgemm", "paged_attention"};
 
@@ -230,9 +230,12 @@ static void what_a_killed_host_leaves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(enough_is_enough),          cmocka_unit_test(with_less_it_stops),
-        cmocka_unit_test(each_round_is_recorded),    cmocka_unit_test(what_a_crash_leaves),
-        cmocka_unit_test(what_a_hang_leaves),        cmocka_unit_test(what_a_killed_chip_leaves),
+        cmocka_unit_test(a_size_said_to_be_enough_is_enough),
+        cmocka_unit_test(with_less_it_stops),
+        cmocka_unit_test(each_round_is_recorded),
+        cmocka_unit_test(what_a_crash_leaves),
+        cmocka_unit_test(what_a_hang_leaves),
+        cmocka_unit_test(what_a_killed_chip_leaves),
         cmocka_unit_test(what_a_killed_host_leaves),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

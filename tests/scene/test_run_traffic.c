@@ -6,8 +6,9 @@
 #include "scene/cli.h"
 #include "scene/golden.h"
 
-/* 2 batches of 2 x 2 tiles of C, 2 steps along k, tiles of 16 x 16 floats: 1024 bytes. A step reads a tile of A and one of
- * B; the second reads and writes the partial sums that the first writes; a store reads them and writes a tile of C. */
+/* 2 batches of 2 x 2 tiles of C, 2 steps along k, tiles of 16 x 16 floats: 1024 bytes. A step reads a tile of A and one
+ * of B; the second reads and writes the partial sums that the first writes; a store reads them and writes a tile of
+ * C. */
 #define TILE 1024
 #define TILES 8 /* of C; A and B have as many */
 
@@ -95,7 +96,7 @@ static void give(const char *dir)
 
 /* X of 100 bytes, Y of 50 and Z of 10: t0 reads X, writes Z; t1 reads Y, reads and writes Z; t2 reads X; t3 reads Z,
  * writes Y. Z again: Y lay between, 50 bytes, then X, 100. X again: Z and Y, 60. Y again: Z and X, 110. */
-static void distances_by_hand(void **state)
+static void reuse_distances_are_those_worked_out_by_hand(void **state)
 {
     (void)state;
     give("hand");
@@ -118,7 +119,7 @@ static void distances_by_hand(void **state)
     expect_text("\"found\": 0, \"saved_bytes\": 0}");
 }
 
-static void text_is_golden(void **state)
+static void the_text_is_golden(void **state)
 {
     (void)state;
     give("hand");
@@ -139,8 +140,8 @@ static void mistakes_are_one_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bgemm_in_every_configuration),
-                                       cmocka_unit_test(distances_by_hand), cmocka_unit_test(text_is_golden),
-                                       cmocka_unit_test(mistakes_are_one_line)};
+                                       cmocka_unit_test(reuse_distances_are_those_worked_out_by_hand),
+                                       cmocka_unit_test(the_text_is_golden), cmocka_unit_test(mistakes_are_one_line)};
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

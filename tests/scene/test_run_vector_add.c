@@ -187,32 +187,32 @@ static void run_levels(const char *mode, const char *transport)
     }
 }
 
-static void process_mapped(void **state)
+static void each_level_records_its_share_process_mapped(void **state)
 {
     (void)state;
     run_levels("process", "mapped");
 }
 
-static void process_copy(void **state)
+static void each_level_records_its_share_process_copy(void **state)
 {
     (void)state;
     run_levels("process", "copy");
 }
 
-static void thread_mapped(void **state)
+static void each_level_records_its_share_thread_mapped(void **state)
 {
     (void)state;
     run_levels("thread", "mapped");
 }
 
-static void thread_copy(void **state)
+static void each_level_records_its_share_thread_copy(void **state)
 {
     (void)state;
     run_levels("thread", "copy");
 }
 
 /* Level 1 with nothing marked: no manifest, and a line that says why. Level 3: a manifest without payload file. */
-static void nothing_marked(void **state)
+static void nothing_marked_leaves_no_manifest(void **state)
 {
     char *files;
 
@@ -288,11 +288,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_directory_of_several_words),
-        cmocka_unit_test(process_mapped),
-        cmocka_unit_test(process_copy),
-        cmocka_unit_test(thread_mapped),
-        cmocka_unit_test(thread_copy),
-        cmocka_unit_test(nothing_marked),
+        cmocka_unit_test(each_level_records_its_share_process_mapped),
+        cmocka_unit_test(each_level_records_its_share_process_copy),
+        cmocka_unit_test(each_level_records_its_share_thread_mapped),
+        cmocka_unit_test(each_level_records_its_share_thread_copy),
+        cmocka_unit_test(nothing_marked_leaves_no_manifest),
         cmocka_unit_test(rounds_have_a_directory_each),
         cmocka_unit_test(a_run_names_its_own_directory),
     };

@@ -288,7 +288,7 @@ static void many_tasks(const char *platform, const char *runtime, const char *mo
     tl__pmu_fini(&pmu);
 }
 
-static void nothing_is_lost(void **state)
+static void no_stream_loses_a_record(void **state)
 {
     (void)state;
     for (unsigned p = 0; p < 2; p++)
@@ -355,7 +355,7 @@ static void every_subset_leaves_its_files(void **state)
     }
 }
 
-static void each_swimlane_level(void **state)
+static void each_swimlane_level_records_its_streams(void **state)
 {
     (void)state;
     for (int level = 1; level <= 4; level++) {
@@ -419,8 +419,10 @@ static void levels_out_of_range(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_lost),     cmocka_unit_test(every_subset_leaves_its_files),
-        cmocka_unit_test(each_swimlane_level), cmocka_unit_test(spellings_of_the_level),
+        cmocka_unit_test(no_stream_loses_a_record),
+        cmocka_unit_test(every_subset_leaves_its_files),
+        cmocka_unit_test(each_swimlane_level_records_its_streams),
+        cmocka_unit_test(spellings_of_the_level),
         cmocka_unit_test(levels_out_of_range),
     };
 

@@ -166,19 +166,19 @@ static void side_by_side(enum tl_device_mode a, enum tl_device_mode b)
     expect(0, "dump --verify alone-a5sim");
 }
 
-static void both_in_processes(void **state)
+static void two_devices_in_processes_keep_apart(void **state)
 {
     (void)state;
     side_by_side(TL_DEVICE_PROCESS, TL_DEVICE_PROCESS);
 }
 
-static void both_on_threads(void **state)
+static void two_devices_on_threads_keep_apart(void **state)
 {
     (void)state;
     side_by_side(TL_DEVICE_THREAD, TL_DEVICE_THREAD);
 }
 
-static void one_of_each(void **state)
+static void a_device_in_a_process_and_one_on_threads_keep_apart(void **state)
 {
     (void)state;
     side_by_side(TL_DEVICE_PROCESS, TL_DEVICE_THREAD);
@@ -228,7 +228,7 @@ static void each_driven_by_its_thread(void **state)
 }
 
 /* One is killed in the middle: the other's recording is whole, and both go on. */
-static void one_is_killed(void **state)
+static void a_killed_device_leaves_the_other_alone(void **state)
 {
     struct tl_run_result result;
     struct tl_error err;
@@ -418,11 +418,11 @@ static void a_stray_dereference_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_in_processes),
-        cmocka_unit_test(both_on_threads),
-        cmocka_unit_test(one_of_each),
+        cmocka_unit_test(two_devices_in_processes_keep_apart),
+        cmocka_unit_test(two_devices_on_threads_keep_apart),
+        cmocka_unit_test(a_device_in_a_process_and_one_on_threads_keep_apart),
         cmocka_unit_test(each_driven_by_its_thread),
-        cmocka_unit_test(one_is_killed),
+        cmocka_unit_test(a_killed_device_leaves_the_other_alone),
         cmocka_unit_test(process_and_thread_record_the_same),
         cmocka_unit_test(a_stray_dereference_faults),
     };

@@ -28,7 +28,7 @@ static const char *value(unsigned dtype, uint64_t bits)
     return text;
 }
 
-static void values_as_text(void **state)
+static void values_are_written_as_text(void **state)
 {
     (void)state;
     assert_string_equal(value(TL_FLOAT32, 0x3dcccccd), "0.1");
@@ -98,7 +98,7 @@ static void text_of_float32_is_that_of_the_json(void **state)
     }
 }
 
-static void tasks_parse(void **state)
+static void names_of_tasks_are_parsed(void **state)
 {
     const struct {
         const char *text;
@@ -236,7 +236,7 @@ static void check_overview(const struct tl_overview *view, const char *want)
     tl__rendering_fini(&out);
 }
 
-static void overviews(void **state)
+static void an_overview_shows_the_edges_of_an_array(void **state)
 {
     int32_t data[300];
     struct tl_overview view = {.data = data, .here = 20, .rank = 1, .shape = {20}, .dtype = TL_INT32};
@@ -267,14 +267,14 @@ static void overviews(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_as_text),
+        cmocka_unit_test(values_are_written_as_text),
         cmocka_unit_test(text_of_small_floats_reads_back),
         cmocka_unit_test(text_of_float32_is_that_of_the_json),
-        cmocka_unit_test(tasks_parse),
+        cmocka_unit_test(names_of_tasks_are_parsed),
         cmocka_unit_test(a_page_hands_on_in_order),
         cmocka_unit_test(formats_longer_than_a_guess),
         cmocka_unit_test(a_table_aligns),
-        cmocka_unit_test(overviews),
+        cmocka_unit_test(an_overview_shows_the_edges_of_an_array),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,7 +124,7 @@ static void formulas_are_the_arithmetic(void **state)
     assert_string_equal(tl__pmu_count_name(TL_COUNT_CLASSES), "unknown");
 }
 
-static void counting(void **state)
+static void tl_count_adds_to_its_class(void **state)
 {
     uint64_t counts[TL_COUNT_CLASSES + 1] = {0};
     struct tl_kernel_args k = {.n_counts = TL_COUNT_CLASSES, .counts = counts};
@@ -144,11 +144,9 @@ static void counting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_format_s_columns),
-        cmocka_unit_test(every_event_of_every_chip),
-        cmocka_unit_test(the_model_s_arithmetic),
-        cmocka_unit_test(formulas_are_the_arithmetic),
-        cmocka_unit_test(counting),
+        cmocka_unit_test(the_format_s_columns),       cmocka_unit_test(every_event_of_every_chip),
+        cmocka_unit_test(the_model_s_arithmetic),     cmocka_unit_test(formulas_are_the_arithmetic),
+        cmocka_unit_test(tl_count_adds_to_its_class),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

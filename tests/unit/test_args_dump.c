@@ -40,7 +40,7 @@ static struct tl_dump_record scalar_record(uint64_t task, unsigned arg, unsigned
     return r;
 }
 
-static void names_and_sizes(void **state)
+static void names_and_sizes_are_those_of_the_format(void **state)
 {
     struct tl_dump_record r = tensor_record(0, 0, 0, 0);
 
@@ -463,7 +463,7 @@ static void another_reader_agrees(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_sizes),
+        cmocka_unit_test(names_and_sizes_are_those_of_the_format),
         cmocka_unit_test(sort_is_the_order_and_stable),
         cmocka_unit_test(compare_goes_by_each_key_in_turn),
         cmocka_unit_test_setup_teardown(text_is_the_format, fixture_setup, fixture_teardown),

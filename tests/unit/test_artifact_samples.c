@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timing, graphs and names in the layouts of other writers: recordings of this tree, and where they are present those that
- * another runtime made. */
+/* Timing, graphs and names in the layouts of other writers: recordings of this tree, and where they are present those
+ * that another runtime made. */
 #include "unit/artifact_fixture.h"
 
 #include <tasklens/kernel.h>
@@ -18,7 +18,7 @@ static const char *sample(const char *dir, const char *file)
     return fixture_foreign(name);
 }
 
-static void graphs_open(void **state)
+static void graphs_of_other_writers_open(void **state)
 {
     static const struct {
         const char *dir;
@@ -157,7 +157,7 @@ static void values_of_the_samples_graphs_are_read(void **state)
     tl__deps_fini(&d);
 }
 
-static void timing_opens(void **state)
+static void timing_of_other_writers_opens(void **state)
 {
     static const struct {
         const char *dir;
@@ -287,7 +287,7 @@ static void values_of_the_samples_timing_are_read(void **state)
     tl__swimlane_fini(&s);
 }
 
-static void names_are_found(void **state)
+static void names_of_other_writers_are_found(void **state)
 {
     struct tl_name_map map;
     struct tl_error err = {0};
@@ -321,13 +321,13 @@ static void names_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(graphs_open),
+        cmocka_unit_test(graphs_of_other_writers_open),
         cmocka_unit_test(values_of_our_graphs_are_read),
         cmocka_unit_test(values_of_the_samples_graphs_are_read),
-        cmocka_unit_test(timing_opens),
+        cmocka_unit_test(timing_of_other_writers_opens),
         cmocka_unit_test(values_of_our_timing_are_read),
         cmocka_unit_test(values_of_the_samples_timing_are_read),
-        cmocka_unit_test(names_are_found),
+        cmocka_unit_test(names_of_other_writers_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,7 +161,7 @@ static void encoders_round_to_nearest_even(void **state)
     assert_int_equal(tl__fp4e2m1_of_f32(-1e30f), 15);
 }
 
-static void special_values(void **state)
+static void special_values_are_converted(void **state)
 {
     float quiet_low = tl__f32_of_bits(0x7f800001u); /* its payload is all in the half that bfloat16 drops */
 
@@ -183,7 +183,7 @@ static void special_values(void **state)
     assert_int_equal(tl__fp4e2m1_of_f32(INFINITY), 7);
 }
 
-static void round_trips(void **state)
+static void every_code_comes_back(void **state)
 {
     (void)state;
     for (unsigned c = 0; c < 65536; c++) {
@@ -256,8 +256,8 @@ int main(void)
         cmocka_unit_test(every_code_decodes),
         cmocka_unit_test(fp4_is_the_published_table),
         cmocka_unit_test(encoders_round_to_nearest_even),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(round_trips),
+        cmocka_unit_test(special_values_are_converted),
+        cmocka_unit_test(every_code_comes_back),
         cmocka_unit_test(arrays_of_every_dtype),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,7 +207,7 @@ static void the_index_holds_many(void **state)
     tl__deps_fini(&d);
 }
 
-static void ids_of_tensors(void **state)
+static void a_tensor_id_is_that_of_other_writers(void **state)
 {
     (void)state;
     /* Of recordings that another runtime made. */
@@ -218,7 +218,7 @@ static void ids_of_tensors(void **state)
     assert_true(tl__deps_tensor_id(1, 0) != tl__deps_tensor_id((uint64_t)1 << 56, 0));
 }
 
-static void an_empty_graph(void **state)
+static void an_empty_graph_is_written_and_read(void **state)
 {
     static const char text[] = "{\n  \"tasks\": [],\n  \"tensors\": [],\n  \"edges\": []\n}\n";
     struct tl_deps d = {0};
@@ -421,8 +421,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_written_is_read, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(the_index_finds_tasks, fixture_setup, fixture_teardown),
         cmocka_unit_test(the_index_holds_many),
-        cmocka_unit_test(ids_of_tensors),
-        cmocka_unit_test_setup_teardown(an_empty_graph, fixture_setup, fixture_teardown),
+        cmocka_unit_test(a_tensor_id_is_that_of_other_writers),
+        cmocka_unit_test_setup_teardown(an_empty_graph_is_written_and_read, fixture_setup, fixture_teardown),
         cmocka_unit_test(other_writers_are_understood),
         cmocka_unit_test_setup_teardown(an_unknown_dtype_stays_one, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_named, fixture_setup, fixture_teardown),

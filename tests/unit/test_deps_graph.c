@@ -62,7 +62,7 @@ static void diamond(void)
     fixture_done(&f);
 }
 
-static void levels_and_ends(void **state)
+static void levels_and_ends_are_those_of_the_diamond(void **state)
 {
     const uint32_t producers[] = {0, 0, 1, 2, 2, 2, 0}, consumers[] = {2, 2, 1, 1, 1, 0, 0};
     struct tl_deps_totals t;
@@ -128,7 +128,7 @@ static void the_greatest_of_many(void **state)
 }
 
 /* Only waits make levels: an edge that retains alone orders nothing, one without flags does. */
-static void flags(void **state)
+static void only_waits_make_levels(void **state)
 {
     struct tl_deps_totals t;
 
@@ -217,7 +217,7 @@ static void a_cycle_is_found(void **state)
     fixture_free(&f);
 }
 
-static void parallel_edges(void **state)
+static void parallel_edges_are_one_pair(void **state)
 {
     struct tl_deps_reach reach;
 
@@ -235,7 +235,7 @@ static void parallel_edges(void **state)
     fixture_free(&f);
 }
 
-static void walks(void **state)
+static void a_walk_reaches_the_nearest_first(void **state)
 {
     const uint32_t up[] = {5, 4, 1, 2, 3, 0}, distance[] = {0, 1, 1, 2, 2, 3}, from[] = {0, 0, 0, 1, 1, 3},
                    edge[] = {TL_DEPS_NONE, 6, 7, 4, 5, 0};
@@ -293,7 +293,7 @@ static void a_shortest_path_is_found(void **state)
     fixture_free(&f);
 }
 
-static void tensors(void **state)
+static void tensors_are_found_by_their_ids(void **state)
 {
     struct tl_deps_tensor list[] = {{.tensor_id = 9, .buffer_addr = 90},
                                     {.tensor_id = UINT64_MAX, .buffer_addr = 91},
@@ -314,11 +314,16 @@ static void tensors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_task_at_all),           cmocka_unit_test(levels_and_ends),
-        cmocka_unit_test(the_greatest_of_many),     cmocka_unit_test(flags),
-        cmocka_unit_test(ends_that_are_not_listed), cmocka_unit_test(a_cycle_is_found),
-        cmocka_unit_test(parallel_edges),           cmocka_unit_test(walks),
-        cmocka_unit_test(a_shortest_path_is_found), cmocka_unit_test(tensors),
+        cmocka_unit_test(no_task_at_all),
+        cmocka_unit_test(levels_and_ends_are_those_of_the_diamond),
+        cmocka_unit_test(the_greatest_of_many),
+        cmocka_unit_test(only_waits_make_levels),
+        cmocka_unit_test(ends_that_are_not_listed),
+        cmocka_unit_test(a_cycle_is_found),
+        cmocka_unit_test(parallel_edges_are_one_pair),
+        cmocka_unit_test(a_walk_reaches_the_nearest_first),
+        cmocka_unit_test(a_shortest_path_is_found),
+        cmocka_unit_test(tensors_are_found_by_their_ids),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

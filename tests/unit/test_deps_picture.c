@@ -46,7 +46,7 @@ static void part_is(const struct tl_deps_part_of *of, uint32_t count, const uint
     assert_string_equal(part.title, title);
 }
 
-static void parts(void **state)
+static void a_part_has_its_tasks_and_pairs(void **state)
 {
     const struct tl_deps_filter func4 = {.by_kernel = true, .kernel = 4};
     const uint32_t all[] = {0, 1, 2, 3, 4, 5}, near3[] = {1, 2, 3, 4}, above[] = {0, 2, 3};
@@ -99,7 +99,7 @@ static int lay_out(const char *plain, struct tl_error *error)
     "node n0 1 2 1 0.5 x\nnode n1 1.5 1 1 0.5 x\nnode n2 0.5 1 1 0.5 x\nnode n3 1 0.5 1 0.5\nnode n4 2 2 1 0.5\n"      \
     "node n5 3 1 1 0.5 \"\" solid\n"
 
-static void layouts(void **state)
+static void the_layout_of_graphviz_is_read(void **state)
 {
     const float line[] = {72, 144, 36, 72, 18, 54, 0, 216};
     struct tl_error error;
@@ -121,7 +121,7 @@ static void layouts(void **state)
 }
 
 /* Lines a fifth of a box long become two boxes long, all by one factor. */
-static void spreading(void **state)
+static void spreading_moves_boxes_apart_by_one_factor(void **state)
 {
     struct tl_error error;
 
@@ -140,7 +140,7 @@ static void spreading(void **state)
     free_all();
 }
 
-static void bad_layouts(void **state)
+static void a_bad_layout_is_refused(void **state)
 {
     const struct {
         const char *plain, *part;
@@ -189,7 +189,7 @@ static void input_is(enum tl_deps_engine engine, const char *settings)
     tl__rendering_fini(&out);
 }
 
-static void inputs(void **state)
+static void the_input_for_graphviz_names_its_engine(void **state)
 {
     (void)state;
     make_all();
@@ -198,7 +198,7 @@ static void inputs(void **state)
     free_all();
 }
 
-static void words(void **state)
+static void each_word_is_kept_once(void **state)
 {
     struct tl_words w = {0};
     char text[20];
@@ -224,8 +224,12 @@ static void words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts),       cmocka_unit_test(layouts), cmocka_unit_test(spreading),
-        cmocka_unit_test(bad_layouts), cmocka_unit_test(inputs),  cmocka_unit_test(words),
+        cmocka_unit_test(a_part_has_its_tasks_and_pairs),
+        cmocka_unit_test(the_layout_of_graphviz_is_read),
+        cmocka_unit_test(spreading_moves_boxes_apart_by_one_factor),
+        cmocka_unit_test(a_bad_layout_is_refused),
+        cmocka_unit_test(the_input_for_graphviz_names_its_engine),
+        cmocka_unit_test(each_word_is_kept_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,7 +144,7 @@ static void the_same_again_is_not_orchestrated(void **state)
     bare_close(&s.b);
 }
 
-static void any_difference_is(void **state)
+static void any_difference_makes_a_new_image(void **state)
 {
     struct tl_program other = program;
     struct bench s;
@@ -200,7 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_again_is_not_orchestrated),
-        cmocka_unit_test(any_difference_is),
+        cmocka_unit_test(any_difference_makes_a_new_image),
         cmocka_unit_test(a_failed_build_is_not_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,7 +92,8 @@ static void begin(const char *arch, int event, const struct tl_counter_ops *coun
     tl__probes_begin(&device);
 }
 
-/* One subtask: 100 device cycles, in which the machine's numbers grow by `grow` and the kernel reports `bytes` of MTE2. */
+/* One subtask: 100 device cycles, in which the machine's numbers grow by `grow` and the kernel reports `bytes` of
+ * MTE2. */
 static void subtask(uint64_t id, const uint64_t grow[GROW], uint64_t bytes)
 {
     struct tl_token token = {.slot = &slot, .start = 1000, .end = 1100};
@@ -323,7 +324,7 @@ static void a_run_without_subtasks(void **state)
 }
 
 /* A kernel that reports in one subtask only is no silent one; ids are sorted. */
-static void silent_kernels(void **state)
+static void a_kernel_that_reports_once_is_not_silent(void **state)
 {
     static const struct tl_kernel others[] = {TL_KERNEL(9, "a", TL_AIV, NULL, TL_IN),
                                               TL_KERNEL(2, "b", TL_AIV, NULL, TL_IN)};
@@ -367,7 +368,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_cannot_count),
         cmocka_unit_test(why_there_is_none),
         cmocka_unit_test(a_run_without_subtasks),
-        cmocka_unit_test(silent_kernels),
+        cmocka_unit_test(a_kernel_that_reports_once_is_not_silent),
     };
 
     if (!TASKLENS_DFX)

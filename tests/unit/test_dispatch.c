@@ -50,7 +50,7 @@ static void refuses_dispatch(const char *text, int code, const char *part)
         fail_msg("no \"%s\" in: %s", part, err.msg);
 }
 
-static void wrong_dispatches(void **state)
+static void wrong_dispatches_are_refused(void **state)
 {
     (void)state;
     refuses_dispatch("{}", TL_EPARSE, "program");
@@ -111,7 +111,7 @@ static void refuses_clock(const char *text, int code, const char *part)
         fail_msg("no \"%s\" in: %s", part, err.msg);
 }
 
-static void wrong_clocks(void **state)
+static void wrong_clocks_are_refused(void **state)
 {
     (void)state;
     refuses_clock("{\"reference_rank\": 0, \"method\": \"unknown\"}", TL_EPARSE, "'rank'");
@@ -142,9 +142,9 @@ static void a_clock_names_its_method(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_dispatch_comes_back), cmocka_unit_test(a_foreign_dispatch_names_its_program),
-        cmocka_unit_test(wrong_dispatches),      cmocka_unit_test(a_clock_comes_back),
-        cmocka_unit_test(wrong_clocks),          cmocka_unit_test(a_clock_names_its_method),
+        cmocka_unit_test(a_dispatch_comes_back),        cmocka_unit_test(a_foreign_dispatch_names_its_program),
+        cmocka_unit_test(wrong_dispatches_are_refused), cmocka_unit_test(a_clock_comes_back),
+        cmocka_unit_test(wrong_clocks_are_refused),     cmocka_unit_test(a_clock_names_its_method),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

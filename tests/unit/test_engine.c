@@ -8,7 +8,7 @@
 
 static const struct fake_script mixed = {.records = 700, .scalar_every = 3, .bytes_min = 0, .bytes_span = 5000};
 
-static void test_values(void **state)
+static void values_come_out_as_they_went_in(void **state)
 {
     (void)state;
     for (enum fake_kind kind = 0; kind < FAKE_KINDS; kind++)
@@ -25,7 +25,7 @@ static void test_values(void **state)
 }
 
 /* One buffer a lane, one record a buffer, an arena that holds a single page. */
-static void test_tiny_pools(void **state)
+static void tiny_pools_lose_nothing(void **state)
 {
     const struct fake_script s = {.records = 90, .scalar_every = 4, .bytes_min = 1, .bytes_span = 4096};
 
@@ -63,7 +63,7 @@ static unsigned thread_count(void)
 }
 
 /* Three runs on one engine: each complete on its own, no thread made, no device memory taken after the first. */
-static void test_resident(void **state)
+static void three_runs_share_one_engine(void **state)
 {
     (void)state;
     for (enum fake_kind kind = 0; kind < FAKE_KINDS; kind++) {
@@ -90,7 +90,7 @@ static void test_resident(void **state)
 }
 
 /* The second run begins and ends on the device before the first one is exported. */
-static void test_pipelined(void **state)
+static void a_run_begins_before_the_one_before_is_exported(void **state)
 {
     struct fake_world w;
     struct tl_run_config one = small_config(fresh_dir(), 2), two = small_config(fresh_dir(), 2), other = two;
@@ -160,7 +160,7 @@ static void count_nothing_marked(void *ctx, enum tl_log_level level, const char 
     nothing_marked += level == TL_LOG_WARN && strstr(line, "nothing was marked") != NULL;
 }
 
-static void test_levels(void **state)
+static void each_level_records_its_share(void **state)
 {
     struct fake_world w;
     struct fake_script s = mixed;
@@ -198,7 +198,7 @@ static void test_levels(void **state)
     fake_world_fini(&w);
 }
 
-static void test_chunks(void **state)
+static void payloads_in_pieces_are_put_together(void **state)
 {
     const struct fake_script s = {
         .records = 60, .scalar_every = 4, .bytes_min = 100, .bytes_span = 900, .chunk_every = 10, .chunk_pieces = 9};
@@ -216,7 +216,7 @@ static void test_chunks(void **state)
     }
 }
 
-static void test_truncated(void **state)
+static void a_payload_larger_than_the_arena_is_truncated(void **state)
 {
     const struct fake_script s = {.records = 40, .bytes_min = 60000, .bytes_span = 20000};
     struct fake_world w;
@@ -238,7 +238,7 @@ static void test_truncated(void **state)
     fake_world_fini(&w);
 }
 
-static void test_too_large(void **state)
+static void pools_that_do_not_fit_name_the_shortfall(void **state)
 {
     struct fake_world w;
     struct tl_run_config c = small_config(fresh_dir(), 2);
@@ -267,7 +267,7 @@ static void test_too_large(void **state)
     fake_world_fini(&w);
 }
 
-static void test_refused(void **state)
+static void what_cannot_begin_is_refused(void **state)
 {
     struct fake_world w;
     struct tl_run_config c = small_config(fresh_dir(), 2);
@@ -304,7 +304,7 @@ static void test_refused(void **state)
 }
 
 /* More, or fewer, records than the tasks call for is an error, whoever counted right. */
-static void test_expected(void **state)
+static void a_wrong_number_of_records_is_an_error(void **state)
 {
     struct fake_world w;
 
@@ -333,7 +333,7 @@ static uint64_t cpu_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void test_idle(void **state)
+static void an_idle_engine_uses_no_processor(void **state)
 {
     struct fake_world w;
     struct tl_run_config c = small_config(fresh_dir(), 2);
@@ -355,18 +355,18 @@ static void test_idle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_tiny_pools),
-        cmocka_unit_test(test_resident),
-        cmocka_unit_test(test_pipelined),
+        cmocka_unit_test(values_come_out_as_they_went_in),
+        cmocka_unit_test(tiny_pools_lose_nothing),
+        cmocka_unit_test(three_runs_share_one_engine),
+        cmocka_unit_test(a_run_begins_before_the_one_before_is_exported),
         cmocka_unit_test(test_export_beside_a_run),
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_chunks),
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_expected),
-        cmocka_unit_test(test_idle),
+        cmocka_unit_test(each_level_records_its_share),
+        cmocka_unit_test(payloads_in_pieces_are_put_together),
+        cmocka_unit_test(a_payload_larger_than_the_arena_is_truncated),
+        cmocka_unit_test(pools_that_do_not_fit_name_the_shortfall),
+        cmocka_unit_test(what_cannot_begin_is_refused),
+        cmocka_unit_test(a_wrong_number_of_records_is_an_error),
+        cmocka_unit_test(an_idle_engine_uses_no_processor),
     };
 
     return fake_main("engine", tests, sizeof(tests) / sizeof(tests[0]));

@@ -233,7 +233,7 @@ static void settle(const struct fake_role *r)
         tl__relax();
 }
 
-static void test_garbage(void **state)
+static void garbage_stops_its_lane_alone(void **state)
 {
     (void)state;
     for (enum fake_kind kind = 0; kind < FAKE_KINDS; kind++)
@@ -328,7 +328,7 @@ static void test_stray_writes_into_records(void **state)
 
 /* --- a dead device --------------------------------------------------------------------------------------------- */
 
-static void test_device_dies(void **state)
+static void complete_records_of_a_dead_device_are_kept(void **state)
 {
     (void)state;
     for (enum fake_kind kind = 0; kind < FAKE_KINDS; kind++)
@@ -384,7 +384,7 @@ static void test_dies_while_publishing(void **state)
 }
 
 /* A chunk whose last pieces never came stays, as partial. */
-static void test_unfinished_chunk(void **state)
+static void an_unfinished_payload_stays_as_partial(void **state)
 {
     const struct fake_script s = {.records = 10, .bytes_min = 50, .chunk_every = 5, .chunk_pieces = 8};
     struct fake_world w;
@@ -415,7 +415,7 @@ static void test_unfinished_chunk(void **state)
 
 /* --- a full disk ----------------------------------------------------------------------------------------------- */
 
-static void test_disk_full(void **state)
+static void a_full_disk_loses_payloads_alone(void **state)
 {
     const struct fake_script s = {.records = 400, .scalar_every = 5, .bytes_min = 4000, .bytes_span = 3000};
     struct rlimit old, small;
@@ -457,7 +457,7 @@ static void test_disk_full(void **state)
 
 /* --- a dead host ----------------------------------------------------------------------------------------------- */
 
-static void test_recover(void **state)
+static void a_recovery_finds_what_the_run_recorded(void **state)
 {
     const struct fake_script s = {
         .records = 300, .scalar_every = 3, .bytes_min = 0, .bytes_span = 3000, .chunk_every = 20, .chunk_pieces = 5};
@@ -525,7 +525,7 @@ static void keep_warning(void *ctx, enum tl_log_level level, const char *line)
 }
 
 /* Parked for more than a second: the heartbeat moves, one line says why, and nothing is lost. */
-static void test_back_pressure(void **state)
+static void a_waiting_lane_is_reported_once(void **state)
 {
     const struct fake_script s = {.records = 60, .bytes_min = 8000};
     struct fake_world w;
@@ -555,15 +555,15 @@ static void test_back_pressure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_garbage),
+        cmocka_unit_test(garbage_stops_its_lane_alone),
         cmocka_unit_test(test_stopped_lane_refuses_at_once),
         cmocka_unit_test(test_stray_writes_into_records),
-        cmocka_unit_test(test_device_dies),
+        cmocka_unit_test(complete_records_of_a_dead_device_are_kept),
         cmocka_unit_test(test_dies_while_publishing),
-        cmocka_unit_test(test_unfinished_chunk),
-        cmocka_unit_test(test_disk_full),
-        cmocka_unit_test(test_recover),
-        cmocka_unit_test(test_back_pressure),
+        cmocka_unit_test(an_unfinished_payload_stays_as_partial),
+        cmocka_unit_test(a_full_disk_loses_payloads_alone),
+        cmocka_unit_test(a_recovery_finds_what_the_run_recorded),
+        cmocka_unit_test(a_waiting_lane_is_reported_once),
     };
 
     return fake_main("engine faults", tests, sizeof(tests) / sizeof(tests[0]));

@@ -23,7 +23,7 @@ static const char *due(const char *list, const char *name)
     return text;
 }
 
-static void steps_and_counts(void **state)
+static void faults_are_due_at_their_steps(void **state)
 {
     (void)state;
     assert_string_equal(due(NULL, "a"), "00000000");
@@ -112,7 +112,7 @@ static void bad_lists_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_and_counts),
+        cmocka_unit_test(faults_are_due_at_their_steps),
         cmocka_unit_test(values_and_counts_are_kept),
         cmocka_unit_test(chances_are_about_right),
         cmocka_unit_test(bad_lists_are_refused),

@@ -33,7 +33,7 @@ static void contiguous_is_the_buffer(void **state)
     assert_memory_equal(out, buffer + 2, sizeof(out));
 }
 
-static void transposed_and_strided(void **state)
+static void transposed_and_strided_views_are_gathered(void **state)
 {
     const uint32_t shape[] = {2, 3}, offset[] = {0, 1}, box[] = {2, 2};
     uint16_t buffer[] = {0, 1, 2, 10, 11, 12}, out[6];
@@ -97,7 +97,7 @@ static void refuses_what_it_could_not_read(void **state)
     assert_int_equal(tl__gather(&t, buffer, out, 0, 4), TL_EINVAL);
 }
 
-static void ranges_and_pieces(void **state)
+static void a_range_is_gathered_in_pieces(void **state)
 {
     const uint32_t shape[] = {3, 2};
     uint32_t buffer[6] = {0x03020100, 0x07060504, 0x0b0a0908, 0x0f0e0d0c, 0x13121110, 0x17161514};
@@ -130,7 +130,7 @@ static void ranges_and_pieces(void **state)
     }
 }
 
-static void fp4_nibbles(void **state)
+static void fp4_elements_are_gathered_by_nibble(void **state)
 {
     const uint32_t five[] = {5}, two_three[] = {2, 3};
     uint8_t buffer[] = {0x10, 0x32, 0x54, 0x76}, out[4];
@@ -162,12 +162,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contiguous_is_the_buffer),
-        cmocka_unit_test(transposed_and_strided),
+        cmocka_unit_test(transposed_and_strided_views_are_gathered),
         cmocka_unit_test(stride_zero_repeats),
         cmocka_unit_test(rank_zero_and_empty),
         cmocka_unit_test(refuses_what_it_could_not_read),
-        cmocka_unit_test(ranges_and_pieces),
-        cmocka_unit_test(fp4_nibbles),
+        cmocka_unit_test(a_range_is_gathered_in_pieces),
+        cmocka_unit_test(fp4_elements_are_gathered_by_nibble),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

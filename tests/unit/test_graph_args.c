@@ -101,7 +101,7 @@ static void the_first_fault_is_kept(void **state)
 }
 
 /* The line that refuses a task without kernel. */
-static void no_kernel(void **state)
+static void a_task_without_kernel_is_refused(void **state)
 {
     struct tl_graph *g = make_graph(NULL);
     struct tl_task_args args = TL_TASK_ARGS_INIT;
@@ -125,7 +125,7 @@ static void no_kernel(void **state)
     tl__graph_destroy(g);
 }
 
-static void refused_lists(void **state)
+static void bad_argument_lists_are_refused(void **state)
 {
     struct tl_graph *g = make_graph(NULL);
     struct tl_tensor x = tensor_at(0x1000, 16);
@@ -209,7 +209,7 @@ static void refuse_one(struct tl_graph *g, char how, struct tl_tensor *t, const 
     assert_string_equal(refusal(g, &args, TL_EGRAPH, &err), line);
 }
 
-static void refused_views(void **state)
+static void bad_views_are_refused(void **state)
 {
     struct tl_graph *g = make_graph(NULL);
     struct tl_tensor x = tensor_at(0x1000, 16), t = part_of(&x, 1, 16);
@@ -248,7 +248,7 @@ static void refused_views(void **state)
 }
 
 /* Views that are odd but right: nothing to touch, one element, elements that share memory, a shape beyond our words. */
-static void accepted_views(void **state)
+static void odd_views_that_are_right_are_accepted(void **state)
 {
     struct tl_graph *g = make_graph(NULL);
     struct tl_tensor x = tensor_at(0x1000, 16), t = part_of(&x, 400, 0), zero = fresh(0);
@@ -453,11 +453,11 @@ int main(void)
         cmocka_unit_test(adding_copies_and_keeps_order),
         cmocka_unit_test(marks_match_by_variable),
         cmocka_unit_test(the_first_fault_is_kept),
-        cmocka_unit_test(no_kernel),
-        cmocka_unit_test(refused_lists),
+        cmocka_unit_test(a_task_without_kernel_is_refused),
+        cmocka_unit_test(bad_argument_lists_are_refused),
         cmocka_unit_test(marks_count_by_level),
-        cmocka_unit_test(refused_views),
-        cmocka_unit_test(accepted_views),
+        cmocka_unit_test(bad_views_are_refused),
+        cmocka_unit_test(odd_views_that_are_right_are_accepted),
         cmocka_unit_test(outputs_and_inputs_of_one_task),
         cmocka_unit_test(dependencies_and_owners_must_exist),
         cmocka_unit_test(payload_holds_what_was_submitted),

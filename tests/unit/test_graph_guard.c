@@ -24,7 +24,7 @@ static int plan_output(struct tl_graph *g, enum tl_dtype dtype, uint32_t n, stru
     return plan_args(g, &args, plan);
 }
 
-static void places(void **state)
+static void a_guarded_buffer_ends_at_its_guard_page(void **state)
 {
     static const struct {
         enum tl_dtype dtype;
@@ -85,7 +85,7 @@ static void heaps_fill_by_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places),
+        cmocka_unit_test(a_guarded_buffer_ends_at_its_guard_page),
         cmocka_unit_test(heaps_fill_by_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static struct tl_lack must_wait(struct tl_graph *g, const struct tl_task_args *a
     return plan.lack;
 }
 
-static void windows(void **state)
+static void a_full_window_makes_the_submit_wait(void **state)
 {
     struct tl_graph *g = make_graph(NULL);
     struct tl_task_args args = TL_TASK_ARGS_INIT;
@@ -68,7 +68,7 @@ static void windows(void **state)
     tl__graph_destroy(g);
 }
 
-static void heap_goes_round(void **state)
+static void a_heap_is_used_in_a_circle(void **state)
 {
     struct tl_graph *g = make_graph(NULL); /* 8 KiB a ring */
     struct tl_tensor a = fresh(512), b = fresh(768), c = fresh(256), d = fresh(512), e = fresh(257);
@@ -108,7 +108,8 @@ static void heap_goes_round(void **state)
     tl__graph_destroy(g);
 }
 
-/* No buffer crosses the end: the rest of the turn is left out. An empty heap starts again at its begin, so what fits at all fits. */
+/* No buffer crosses the end: the rest of the turn is left out. An empty heap starts again at its begin, so what fits
+ * at all fits. */
 static void heap_end_and_empty_heap(void **state)
 {
     struct tl_graph *g = make_graph(NULL);
@@ -176,7 +177,7 @@ static void heap_tail_never_goes_back(void **state)
     tl__graph_destroy(g);
 }
 
-static void dep_pool(void **state)
+static void a_full_dep_pool_makes_the_submit_wait(void **state)
 {
     struct tl_graph_opts o = small_opts();
     struct tl_task_args args = TL_TASK_ARGS_INIT;
@@ -285,7 +286,7 @@ static void dep_pool_of_complete_tasks(void **state)
 }
 
 /* An image gives nothing back: what is full is an error that names the flag. */
-static void images(void **state)
+static void a_full_image_names_the_flag(void **state)
 {
     struct tl_graph_opts o = small_opts();
     struct tl_task_args args = TL_TASK_ARGS_INIT;
@@ -318,7 +319,7 @@ static void images(void **state)
     tl__graph_destroy(g);
 }
 
-static void images_of_dependencies(void **state)
+static void an_image_holds_all_its_dependencies(void **state)
 {
     struct tl_graph_opts o = small_opts();
     struct tl_task_args args = TL_TASK_ARGS_INIT;
@@ -351,7 +352,7 @@ static void images_of_dependencies(void **state)
     tl__graph_destroy(g);
 }
 
-static void allocations(void **state)
+static void allocations_take_heap_and_an_id(void **state)
 {
     struct tl_graph *g = make_graph(NULL);
     struct tl_tensor a = fresh(256), b = fresh(257), c = fresh(2048), taken = tensor_at(0x1000, 4);
@@ -559,15 +560,15 @@ static void options_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows),
-        cmocka_unit_test(heap_goes_round),
+        cmocka_unit_test(a_full_window_makes_the_submit_wait),
+        cmocka_unit_test(a_heap_is_used_in_a_circle),
         cmocka_unit_test(heap_end_and_empty_heap),
         cmocka_unit_test(heap_tail_never_goes_back),
-        cmocka_unit_test(dep_pool),
+        cmocka_unit_test(a_full_dep_pool_makes_the_submit_wait),
         cmocka_unit_test(dep_pool_of_complete_tasks),
-        cmocka_unit_test(images),
-        cmocka_unit_test(images_of_dependencies),
-        cmocka_unit_test(allocations),
+        cmocka_unit_test(a_full_image_names_the_flag),
+        cmocka_unit_test(an_image_holds_all_its_dependencies),
+        cmocka_unit_test(allocations_take_heap_and_an_id),
         cmocka_unit_test(scopes_pick_rings),
         cmocka_unit_test(who_holds_a_full_ring),
         cmocka_unit_test(tags_follow_values),

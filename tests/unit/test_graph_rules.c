@@ -26,7 +26,7 @@ static void expect_pred(const struct tl_plan *p, uint32_t i, uint64_t id, unsign
 }
 
 /* explicit before tensormap; an inout waits for the writer, and then is the writer. */
-static void explicit_then_writers(void **state)
+static void explicit_edges_come_before_writers(void **state)
 {
     struct tl_graph *g = make_graph(NULL);
     struct tl_tensor flag = tensor_at(0x1000, 16), x = tensor_at(0x2000, 16), out = tensor_at(0x3000, 16);
@@ -60,7 +60,7 @@ static void explicit_then_writers(void **state)
 }
 
 /* A diamond over allocated tensors: creators only, and no tensormap entry for what they allocate. */
-static void creators(void **state)
+static void a_task_waits_for_the_creator_of_its_tensor(void **state)
 {
     struct tl_graph *g = make_graph(NULL);
     struct tl_tensor a = tensor_at(0x1000, 256), c = fresh(256), d = fresh(256);
@@ -104,7 +104,7 @@ static void creators(void **state)
     tl__graph_destroy(g);
 }
 
-static void halves_and_wholes(void **state)
+static void overlapping_halves_and_wholes_are_ordered(void **state)
 {
     struct tl_graph *g = make_graph(NULL);
     struct tl_tensor x = tensor_at(0x1000, 64), low = part_of(&x, 0, 32), high = part_of(&x, 32, 32);
@@ -192,7 +192,7 @@ static void no_dep_and_empty_take_no_part(void **state)
     tl__graph_destroy(g);
 }
 
-static void manual_scopes(void **state)
+static void a_manual_scope_makes_no_edges_of_its_own(void **state)
 {
     struct tl_graph *g = make_graph(NULL);
     struct tl_tensor x = tensor_at(0x1000, 64), y = fresh(64);
@@ -397,12 +397,12 @@ static void elements_of_odd_tiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(explicit_then_writers),
-        cmocka_unit_test(creators),
-        cmocka_unit_test(halves_and_wholes),
+        cmocka_unit_test(explicit_edges_come_before_writers),
+        cmocka_unit_test(a_task_waits_for_the_creator_of_its_tensor),
+        cmocka_unit_test(overlapping_halves_and_wholes_are_ordered),
         cmocka_unit_test(slices_that_do_not_touch),
         cmocka_unit_test(no_dep_and_empty_take_no_part),
-        cmocka_unit_test(manual_scopes),
+        cmocka_unit_test(a_manual_scope_makes_no_edges_of_its_own),
         cmocka_unit_test(any_number_of_dependencies),
         cmocka_unit_test(recycled_memory_is_another_buffer),
         cmocka_unit_test(retired_tasks_leave_the_map),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recorded graphs (deps.json) in the layouts of other writers, submitted again: the edges must be the recorded ones. The
- * graphs of tests/fixtures always, those of another runtime where they are present.
+ * Recorded graphs (deps.json) in the layouts of other writers, submitted again: the edges must be the recorded ones.
+ * The graphs of tests/fixtures always, those of another runtime where they are present.
  */
 #include "test_graph_util.h"
 
@@ -265,7 +265,7 @@ static void check_graphs(const char *fixture, const char *sample)
         check_graph(dir);
 }
 
-static void creator_edges(void **state)
+static void creator_edges_are_those_of_other_writers(void **state)
 {
     (void)state;
     check_graphs("vector", "tmr-a2a3sim-vector");
@@ -286,7 +286,7 @@ static void explicit_and_tensormap_edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(creator_edges),
+        cmocka_unit_test(creator_edges_are_those_of_other_writers),
         cmocka_unit_test(mixes_on_halves_of_buffers),
         cmocka_unit_test(explicit_and_tensormap_edges),
     };

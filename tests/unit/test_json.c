@@ -94,7 +94,7 @@ static void every_kind_of_value(void **state)
                        "-0.0, \"NaN\", \"Infinity\", \"-Infinity\", true, false, null, null, { }]");
 }
 
-static void lines_of_json(void **state)
+static void several_documents_are_written_as_lines(void **state)
 {
     struct tl_json json;
 
@@ -300,7 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(block_at_the_top_one_line_a_record),
         cmocka_unit_test(every_kind_of_value),
-        cmocka_unit_test(lines_of_json),
+        cmocka_unit_test(several_documents_are_written_as_lines),
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(a_byte_that_is_no_utf8_is_replaced_and_keeps_its_number),
         cmocka_unit_test(flushed_text_is_whole_and_parses),

@@ -49,7 +49,7 @@ static void without_a_launcher_there_is_one_rank(void **state)
     assert_null(l.name);
 }
 
-static void each_launcher(void **state)
+static void each_launchers_variables_are_understood(void **state)
 {
     (void)state;
     assert_int_equal(FIND("OMPI_COMM_WORLD_RANK", "2", "OMPI_COMM_WORLD_SIZE", "4", "OMPI_MCA_ess_base_jobid", "315",
@@ -86,7 +86,7 @@ static void refuses(const char *part)
         fail_msg("no \"%s\" in: %s", part, err.msg);
 }
 
-static void wrong_variables(void **state)
+static void wrong_variables_are_refused(void **state)
 {
     (void)state;
     assert_int_equal(FIND("PMI_RANK", "x", "PMI_SIZE", "2"), TL_EINVAL);
@@ -106,9 +106,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_launcher_there_is_one_rank),
-        cmocka_unit_test(each_launcher),
+        cmocka_unit_test(each_launchers_variables_are_understood),
         cmocka_unit_test(a_batch_script_is_no_rank),
-        cmocka_unit_test(wrong_variables),
+        cmocka_unit_test(wrong_variables_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static void hands_on_level_and_text(void **state)
     assert_int_equal(seen.level, TL_LOG_DEBUG);
 }
 
-static void silent_without_sink(void **state)
+static void the_library_is_silent_without_a_sink(void **state)
 {
     struct seen seen = {0};
 
@@ -82,7 +82,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hands_on_level_and_text),
-        cmocka_unit_test(silent_without_sink),
+        cmocka_unit_test(the_library_is_silent_without_a_sink),
         cmocka_unit_test(a_line_is_one_line_of_at_most_1000_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

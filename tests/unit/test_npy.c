@@ -101,7 +101,7 @@ static void the_header_is_as_numpy_writes_it(void **state)
     tl__npy_free(&npy);
 }
 
-static void versions_and_spellings(void **state)
+static void every_version_and_spelling_is_read(void **state)
 {
     static const struct {
         unsigned major;
@@ -428,7 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_type_comes_back, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(the_header_is_as_numpy_writes_it, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(versions_and_spellings, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(every_version_and_spelling_is_read, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(bad_files_are_named_in_one_line, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(reading_into_a_tensor_checks_it, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(floats_without_a_type_are_rounded, fixture_setup, fixture_teardown),

@@ -88,7 +88,7 @@ static void the_longer_arm_of_a_diamond_is_the_static_path(void **state)
 }
 
 /* Four independent tasks that share one core; all were dispatched at once. The graph would take one task's time. */
-static void one_core(void **state)
+static void tasks_that_share_one_core_wait_for_it(void **state)
 {
     const struct world_slice slices[] = {
         {0, 0, 10, 20, 120}, {1, 0, 11, 125, 225}, {2, 0, 12, 230, 330}, {3, 0, 13, 335, 445}};
@@ -141,7 +141,7 @@ static void chain_on_one_core(void **state)
 }
 
 /* An SPMD task of four blocks on two cores, then a mix of two: the task weighs from its first start to its last end. */
-static void spmd_and_mix(void **state)
+static void an_spmd_task_weighs_from_first_start_to_last_end(void **state)
 {
     const struct world_slice slices[] = {{0, 0, 5, 10, 50}, {0, 1, 5, 12, 40},     {0, 0, 5, 55, 100},
                                          {0, 1, 5, 45, 80}, {1, 2, 110, 115, 200}, {1, 0, 110, 118, 150}};
@@ -161,7 +161,7 @@ static void spmd_and_mix(void **state)
 }
 
 /* Level 4: 1 was submitted after its producer had ended, so the orchestrator held it up. */
-static void late_submit(void **state)
+static void a_late_submit_is_the_orchestrators_time(void **state)
 {
     const struct world_slice slices[] = {{0, 0, 30, 40, 90}, {1, 1, 230, 240, 300}};
     const struct tl_path_edge edges[] = {{0, 1}};
@@ -189,7 +189,7 @@ static void late_submit(void **state)
 }
 
 /* 0 -> 1 -> 2, and no core ran 1: it is looked through. */
-static void task_without_slices(void **state)
+static void a_task_without_slices_is_looked_through(void **state)
 {
     const struct world_slice slices[] = {{0, 0, 0, 0, 100}, {2, 1, 150, 160, 200}};
     const struct tl_path_edge edges[] = {{0, 1}, {1, 2}};
@@ -207,7 +207,7 @@ static void task_without_slices(void **state)
 }
 
 /* The consumer began before its producer ended, and two slices of a core overlap: counted, and never followed. */
-static void impossible_times(void **state)
+static void impossible_times_are_counted_and_not_followed(void **state)
 {
     const struct world_slice slices[] = {{0, 0, U, 0, 100}, {1, 0, U, 90, 120}};
     const struct tl_path_edge edges[] = {{0, 1}};
@@ -224,7 +224,7 @@ static void impossible_times(void **state)
 }
 
 /* Slices of no length could lead in a circle: 1 after 0 by the graph, 0 after 1 on the core, all at one moment. */
-static void no_length(void **state)
+static void slices_of_no_length_make_no_circle(void **state)
 {
     const struct world_slice slices[] = {{1, 0, U, 5, 5}, {0, 0, U, 5, 5}};
     const struct tl_path_edge edges[] = {{0, 1}};
@@ -237,7 +237,7 @@ static void no_length(void **state)
     done(&f);
 }
 
-static void nothing_at_all(void **state)
+static void a_run_without_tasks_is_all_head(void **state)
 {
     struct fixture f = {.g = world_make(0, NULL, 0, NULL, 0)};
 
@@ -307,15 +307,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_longer_arm_of_a_diamond_is_the_static_path),
-        cmocka_unit_test(one_core),
+        cmocka_unit_test(tasks_that_share_one_core_wait_for_it),
         cmocka_unit_test(core_bound_from_when_it_is_ready),
         cmocka_unit_test(chain_on_one_core),
-        cmocka_unit_test(spmd_and_mix),
-        cmocka_unit_test(late_submit),
-        cmocka_unit_test(task_without_slices),
-        cmocka_unit_test(impossible_times),
-        cmocka_unit_test(no_length),
-        cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(an_spmd_task_weighs_from_first_start_to_last_end),
+        cmocka_unit_test(a_late_submit_is_the_orchestrators_time),
+        cmocka_unit_test(a_task_without_slices_is_looked_through),
+        cmocka_unit_test(impossible_times_are_counted_and_not_followed),
+        cmocka_unit_test(slices_of_no_length_make_no_circle),
+        cmocka_unit_test(a_run_without_tasks_is_all_head),
         cmocka_unit_test(a_cycle_is_refused_with_its_tasks),
         cmocka_unit_test(a_long_chain_takes_linear_time),
     };

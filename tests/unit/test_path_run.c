@@ -56,7 +56,7 @@ static void spent_is(const struct opened *o, const uint64_t *want)
     assert_int_equal(sum, o->run.graph.end_ns - o->run.graph.begin_ns);
 }
 
-static void level_4(void **state)
+static void level_4_divides_the_wall_into_all_kinds(void **state)
 {
     const uint64_t spent[] = {427, 150, 128, 45, 10, 0, 40};
     const uint32_t tasks[] = {0, 1, 2, 3, 4, 4}, chain[] = {0, 2, 3, 4};
@@ -98,7 +98,7 @@ static void level_3_and_2(void **state)
 }
 
 /* Without dispatch times all waiting is one; busy cores are still seen, where a producer says from when. */
-static void level_1(void **state)
+static void level_1_has_one_kind_of_waiting(void **state)
 {
     const uint64_t spent[] = {427, 150, 0, 3 + 50 + 50 + 5 + 50, 0, 0, 0};
     struct opened o;
@@ -110,7 +110,7 @@ static void level_1(void **state)
     close_all(&o);
 }
 
-static void kernels(void **state)
+static void kernels_have_their_shares_of_the_path(void **state)
 {
     struct tl_path_share *shares;
     struct tl_rendering out;
@@ -146,7 +146,7 @@ static void kernels(void **state)
 }
 
 /* Three submits up to the one that the path waited for: 0.1, 0.4 and 0.2 us, with the gaps 0.8 in all. */
-static void advice(void **state)
+static void advice_names_the_gaps_between_submits(void **state)
 {
     static const char lane[] = SCHED_FIXTURE_HEAD(4) SCHED_FIXTURE_THREADS
         "\"aicore_tasks\": [[2, 1, 1, 1000860, 1000950], [2, 2, 2, 1000110, 1000120]], "
@@ -211,7 +211,7 @@ static unsigned lane_of(const char *trace, const char *lane, bool without_gap, u
     return count;
 }
 
-static void the_trace(void **state)
+static void the_trace_marks_both_paths(void **state)
 {
     struct tl_swim_drawn drawn;
     struct tl_json json;
@@ -323,7 +323,7 @@ static void a_chain_longer_than_the_run_is_a_contradiction(void **state)
     close_all(&o);
 }
 
-static void an_empty_recording(void **state)
+static void an_empty_recording_is_rendered(void **state)
 {
     static const char lane[] = SCHED_FIXTURE_HEAD(1) "}, \"aicore_tasks\": []}";
     static const char deps[] = "{\"tasks\": [], \"tensors\": [], \"edges\": []}";
@@ -344,15 +344,15 @@ static void an_empty_recording(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(level_4),
+        cmocka_unit_test(level_4_divides_the_wall_into_all_kinds),
         cmocka_unit_test(level_3_and_2),
-        cmocka_unit_test(level_1),
-        cmocka_unit_test(kernels),
-        cmocka_unit_test(the_trace),
-        cmocka_unit_test(advice),
+        cmocka_unit_test(level_1_has_one_kind_of_waiting),
+        cmocka_unit_test(kernels_have_their_shares_of_the_path),
+        cmocka_unit_test(the_trace_marks_both_paths),
+        cmocka_unit_test(advice_names_the_gaps_between_submits),
         cmocka_unit_test(a_cycle_is_named),
         cmocka_unit_test(what_does_not_fit),
-        cmocka_unit_test(an_empty_recording),
+        cmocka_unit_test(an_empty_recording_is_rendered),
         cmocka_unit_test(a_chain_longer_than_the_run_is_a_contradiction),
     };
 

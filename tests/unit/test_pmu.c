@@ -85,7 +85,7 @@ static void rows_of_several_runs_are_told_apart(void **state)
     refuses("run_epoch," HEAD "4294967296,0,0,0x0,0,0,10,1,1,2\n", 2, "column 'run_epoch': expected an integer");
 }
 
-static void files_of_others(void **state)
+static void files_of_other_writers_are_read(void **state)
 {
     (void)state;
     assert_int_equal(parse("event_type,note,task_id,func_id,thread_id,core_id,core_type,pmu_total_cycles,x\r\n"
@@ -169,7 +169,7 @@ static void what_is_wrong_is_named(void **state)
     refuses(HEAD "\x1b[31m,0,1,0,0,5,6,7,2\n", 2, "column 'thread_id': expected an integer, found ''...");
 }
 
-static void too_many_columns(void **state)
+static void too_many_columns_are_refused(void **state)
 {
     char text[2000];
     size_t n =
@@ -247,7 +247,7 @@ static void the_meta_comes_back(void **state)
     assert_string_equal(tl__pmu_source_name(7), "unknown");
 }
 
-static void bad_meta(void **state)
+static void bad_metadata_is_refused(void **state)
 {
     static struct tl_pmu_meta in;
     static const struct {
@@ -282,7 +282,7 @@ static void bad_meta(void **state)
 
 /* ---- figures ---- */
 
-static void figures_of_kernels(void **state)
+static void figures_are_nearest_ranks_by_kernel(void **state)
 {
     struct tl_pmu_view view = {.pmu = &pmu, .dir = "x"};
     char text[4000], *names[] = {"zero", NULL, "two"};
@@ -327,13 +327,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_comes_back),
         cmocka_unit_test(rows_of_several_runs_are_told_apart),
-        cmocka_unit_test(files_of_others),
+        cmocka_unit_test(files_of_other_writers_are_read),
         cmocka_unit_test(a_spreadsheet_saved_it_again),
         cmocka_unit_test(what_is_wrong_is_named),
-        cmocka_unit_test(too_many_columns),
+        cmocka_unit_test(too_many_columns_are_refused),
         cmocka_unit_test(the_meta_comes_back),
-        cmocka_unit_test(bad_meta),
-        cmocka_unit_test(figures_of_kernels),
+        cmocka_unit_test(bad_metadata_is_refused),
+        cmocka_unit_test(figures_are_nearest_ranks_by_kernel),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -97,7 +97,7 @@ static void the_rate_of_the_device(void **state)
     assert_int_equal(c.freq_hz, 1000000000);
 }
 
-static void fewer_anchors(void **state)
+static void fewer_anchors_widen_the_error_bar(void **state)
 {
     struct tl_rank_place p;
 
@@ -256,7 +256,7 @@ int main(void)
         cmocka_unit_test(the_skew_and_not_the_offset),
         cmocka_unit_test(below_the_bar_no_order),
         cmocka_unit_test(the_rate_of_the_device),
-        cmocka_unit_test(fewer_anchors),
+        cmocka_unit_test(fewer_anchors_widen_the_error_bar),
         cmocka_unit_test(what_is_not_known_has_its_own_axis),
         cmocka_unit_test(times_of_two_boots_are_not_compared),
         cmocka_unit_test(an_error_bar_that_contradicts_itself_is_said),

@@ -33,7 +33,7 @@ static void a_root_is_one_jobs(void **state)
     assert_int_equal(tl__board_open("/nowhere", "", 1, &a, NULL), TL_ENOENT);
 }
 
-static void one_rank_tells(void **state)
+static void one_rank_alone_reports(void **state)
 {
     struct tl_rank_board *b;
 
@@ -45,7 +45,7 @@ static void one_rank_tells(void **state)
     tl__board_close(b);
 }
 
-static void who_lives(void **state)
+static void a_dead_process_is_known_to_be_dead(void **state)
 {
     struct tl_rank_board *b;
     struct tl_rank_note note = {.state = TL_RANK_RUNNING};
@@ -135,7 +135,7 @@ static void odd(const struct tl_rank_view *ranks, uint32_t n, uint32_t expected,
     assert_string_equal(got, why);
 }
 
-static void the_odd_one(void **state)
+static void the_rank_that_holds_up_the_others_is_named(void **state)
 {
     struct tl_rank_view r[4] = {rank(TL_RANK_RUNNING, 0, 3, 10), rank(TL_RANK_STALLED, 0, 3, 2000),
                                 rank(TL_RANK_DONE, 1, 5, 5000), rank(TL_RANK_RUNNING, 0, 3, 999)};
@@ -168,7 +168,7 @@ static void keep(void *ctx, const char *line)
     (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s\n", line);
 }
 
-static void what_is_said(void **state)
+static void the_report_has_a_line_for_each_rank(void **state)
 {
     struct tl_rank_view r[4] = {rank(TL_RANK_RUNNING, 0, 3, 20), rank(TL_RANK_STALLED, 0, 2, 2345),
                                 rank(TL_RANK_DONE, 1, 5, 5000), rank(TL_RANK_RUNNING, 2, 0, 1500)};
@@ -191,8 +191,12 @@ static void what_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_root_is_one_jobs), cmocka_unit_test(one_rank_tells), cmocka_unit_test(who_lives),
-        cmocka_unit_test(notes_are_whole),    cmocka_unit_test(the_odd_one),    cmocka_unit_test(what_is_said),
+        cmocka_unit_test(a_root_is_one_jobs),
+        cmocka_unit_test(one_rank_alone_reports),
+        cmocka_unit_test(a_dead_process_is_known_to_be_dead),
+        cmocka_unit_test(notes_are_whole),
+        cmocka_unit_test(the_rank_that_holds_up_the_others_is_named),
+        cmocka_unit_test(the_report_has_a_line_for_each_rank),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -88,7 +88,7 @@ static void the_bar_holds_the_truth(void **state)
     }
 }
 
-static void samples_without_sense(void **state)
+static void samples_without_sense_are_left_out(void **state)
 {
     const struct tl_clock_sample backward = {.before_ns = 100, .other_ns = 0, .after_ns = 99};
     struct tl_clock_reading r;
@@ -134,7 +134,7 @@ static void one_kernel_is_one_clock(void **state)
     assert_int_equal(a.method, TL_CLOCK_UNKNOWN);
 }
 
-static void wall_clocks(void **state)
+static void synchronised_wall_clocks_give_an_offset(void **state)
 {
     struct tl_rank_clock a = host("k", "t", 11000000100, 1000, 7000), b = host("l", "t", 50, 950, 3000);
 
@@ -304,9 +304,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bar_holds_the_truth),
-        cmocka_unit_test(samples_without_sense),
+        cmocka_unit_test(samples_without_sense_are_left_out),
         cmocka_unit_test(one_kernel_is_one_clock),
-        cmocka_unit_test(wall_clocks),
+        cmocka_unit_test(synchronised_wall_clocks_give_an_offset),
         cmocka_unit_test(the_clock_is_asked_for),
         cmocka_unit_test(a_directory_of_others_is_not_used),
         cmocka_unit_test(an_unknown_sender_is_not_answered),

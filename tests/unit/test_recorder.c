@@ -33,7 +33,7 @@ static int begin(struct fake_world *w, const struct tl_launch *l, uint32_t strea
 }
 
 /* Each level of each diagnostic turns on the streams that it has, for those who write them. */
-static void streams_by_launch(void **state)
+static void a_level_turns_on_the_streams_that_it_has(void **state)
 {
     struct tl_launch l = {.epoch = 0};
 
@@ -174,7 +174,7 @@ static void a_lane_whose_role_is_held_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streams_by_launch),
+        cmocka_unit_test(a_level_turns_on_the_streams_that_it_has),
         cmocka_unit_test(end_marks_on_every_lane),
         cmocka_unit_test(what_is_not_there),
 #ifdef TASKLENS_CONTROLLED

@@ -337,7 +337,7 @@ static void a_record_that_no_manifest_holds(void **state)
 }
 
 /* What a run that was killed was just writing goes, and with it only what the names of artifacts begin. */
-static void temporary_files(void **state)
+static void temporary_files_of_a_killed_run_are_removed(void **state)
 {
     static const char *const ours[] = {"deps.json.0123abcd.tmp",
                                        "args_dump/args_dump.json.0123abcd.tmp",
@@ -377,9 +377,12 @@ static void temporary_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_artifact_is_rebuilt),       cmocka_unit_test(a_run_that_was_killed),
-        cmocka_unit_test(a_journal_that_was_cut),          cmocka_unit_test(a_journal_of_version_1),
-        cmocka_unit_test(a_record_that_no_manifest_holds), cmocka_unit_test(temporary_files),
+        cmocka_unit_test(every_artifact_is_rebuilt),
+        cmocka_unit_test(a_run_that_was_killed),
+        cmocka_unit_test(a_journal_that_was_cut),
+        cmocka_unit_test(a_journal_of_version_1),
+        cmocka_unit_test(a_record_that_no_manifest_holds),
+        cmocka_unit_test(temporary_files_of_a_killed_run_are_removed),
     };
 
     return fake_main("recover_streams", tests, sizeof(tests) / sizeof(tests[0]));

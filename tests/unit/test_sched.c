@@ -48,7 +48,7 @@ static void spread_is(const struct tl_spread *s, uint64_t count, uint64_t median
     assert_int_equal(s->total_ns, total);
 }
 
-static void spreads(void **state)
+static void a_spread_has_nearest_ranks(void **state)
 {
     uint64_t values[100], one[] = {7};
     struct tl_spread s = tl__spread(values, 0);
@@ -68,7 +68,7 @@ static void spreads(void **state)
     spread_is(&s, 20, 10, 19, 210);
 }
 
-static void overhead(void **state)
+static void overhead_is_that_of_the_fixture(void **state)
 {
     struct opened o;
 
@@ -91,7 +91,7 @@ static void overhead(void **state)
     close_all(&o);
 }
 
-static void cores(void **state)
+static void what_cores_did_is_that_of_the_fixture(void **state)
 {
     const struct tl_sched_cores *aic, *aiv;
     struct opened o;
@@ -129,7 +129,7 @@ static void cores(void **state)
     close_all(&o);
 }
 
-static void loops(void **state)
+static void what_loops_did_is_that_of_the_fixture(void **state)
 {
     const struct tl_sched_loop *l;
     struct opened o;
@@ -186,7 +186,7 @@ static void loops_that_do_not_add_up(void **state)
     close_all(&o);
 }
 
-static void path(void **state)
+static void the_paths_share_of_the_schedulers_is_that_of_the_fixture(void **state)
 {
     struct opened o;
     uint64_t sum = 0;
@@ -204,7 +204,7 @@ static void path(void **state)
 }
 
 /* What each part needs, level by level, with and without the graph. */
-static void what_is_missing(void **state)
+static void each_missing_part_says_what_it_needs(void **state)
 {
     struct opened o;
 
@@ -234,13 +234,13 @@ static void what_is_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spreads),
-        cmocka_unit_test(overhead),
-        cmocka_unit_test(cores),
-        cmocka_unit_test(loops),
+        cmocka_unit_test(a_spread_has_nearest_ranks),
+        cmocka_unit_test(overhead_is_that_of_the_fixture),
+        cmocka_unit_test(what_cores_did_is_that_of_the_fixture),
+        cmocka_unit_test(what_loops_did_is_that_of_the_fixture),
         cmocka_unit_test(loops_that_do_not_add_up),
-        cmocka_unit_test(path),
-        cmocka_unit_test(what_is_missing),
+        cmocka_unit_test(the_paths_share_of_the_schedulers_is_that_of_the_fixture),
+        cmocka_unit_test(each_missing_part_says_what_it_needs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

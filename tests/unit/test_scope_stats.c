@@ -129,7 +129,7 @@ static void bad_input_is_named(void **state)
     refused_with("\"site\": \"a.c:7\", \"phase\": \"end\"", "}", TL_EPARSE, "line 3", 3);
 }
 
-static void too_many_rings(void **state)
+static void too_many_rings_are_refused(void **state)
 {
     char text[2000] = "{\"version\": 6, \"fatal\": false, \"dropped\": 0, \"total\": 0, \"tensormap_max\": 0, "
                       "\"task_window_max\": [1";
@@ -253,7 +253,7 @@ int main(void)
         cmocka_unit_test(the_example_of_the_format),
         cmocka_unit_test(what_others_may_write),
         cmocka_unit_test(bad_input_is_named),
-        cmocka_unit_test(too_many_rings),
+        cmocka_unit_test(too_many_rings_are_refused),
         cmocka_unit_test(written_and_read_again),
         cmocka_unit_test(where_there_is_none),
         cmocka_unit_test(files_of_other_writers_are_read),

@@ -55,7 +55,7 @@ static struct tl_scope_usage usage_of(void)
 }
 
 /* An outer scope on ring 0 and two turns of an inner one on ring 1, which goes round. */
-static void nested_scopes(void **state)
+static void nested_scopes_have_their_peaks(void **state)
 {
     struct tl_scope_usage u;
 
@@ -276,7 +276,7 @@ static void nothing_exceeds_the_ring(void **state)
 }
 
 /* Boundaries that were lost leave scopes without an end and ends without a scope. */
-static void lost_boundaries(void **state)
+static void lost_boundaries_leave_scopes_open(void **state)
 {
     struct tl_scope_usage u;
 
@@ -301,7 +301,7 @@ static void lost_boundaries(void **state)
     tl__scope_usage_fini(&u);
 }
 
-static void what_goes_backward(void **state)
+static void boundaries_that_go_backward_are_counted(void **state)
 {
     struct tl_scope_usage u;
 
@@ -316,7 +316,7 @@ static void what_goes_backward(void **state)
     tl__scope_usage_fini(&u);
 }
 
-static void the_largest_numbers(void **state)
+static void the_largest_numbers_do_not_overflow(void **state)
 {
     const uint64_t most = UINT64_MAX;
     struct tl_scope_usage u;
@@ -332,7 +332,7 @@ static void the_largest_numbers(void **state)
     tl__scope_usage_fini(&u);
 }
 
-static void nothing_at_all(void **state)
+static void a_run_without_scopes_is_rendered(void **state)
 {
     struct tl_scope_usage u = usage_of();
 
@@ -354,7 +354,7 @@ static void words_are(void (*put)(struct tl_rendering *, unsigned, uint64_t), un
 }
 
 /* Sizes are exact; amounts are for reading. */
-static void amounts(void **state)
+static void sizes_are_exact_and_amounts_are_for_reading(void **state)
 {
     (void)state;
     words_are(tl__put_ring_setting, TL_RING_HEAP, 196608, "192K");
@@ -375,11 +375,19 @@ static void amounts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(nested_scopes),         TEST(scopes_that_share_a_ring),   TEST(a_heap_that_goes_round),
-        TEST(a_heap_that_was_lucky), TEST(a_pool_that_keeps_an_entry), TEST(scopes_that_never_ended),
-        TEST(lost_boundaries),       TEST(what_goes_backward),         TEST(the_largest_numbers),
-        TEST(nothing_at_all),        TEST(nothing_exceeds_the_ring),   TEST(a_full_ring_needs_the_next_size),
-        cmocka_unit_test(amounts),
+        TEST(nested_scopes_have_their_peaks),
+        TEST(scopes_that_share_a_ring),
+        TEST(a_heap_that_goes_round),
+        TEST(a_heap_that_was_lucky),
+        TEST(a_pool_that_keeps_an_entry),
+        TEST(scopes_that_never_ended),
+        TEST(lost_boundaries_leave_scopes_open),
+        TEST(boundaries_that_go_backward_are_counted),
+        TEST(the_largest_numbers_do_not_overflow),
+        TEST(a_run_without_scopes_is_rendered),
+        TEST(nothing_exceeds_the_ring),
+        TEST(a_full_ring_needs_the_next_size),
+        cmocka_unit_test(sizes_are_exact_and_amounts_are_for_reading),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static struct tl_stats of(unsigned dtype, const void *data, size_t n)
     return s;
 }
 
-static void float_values(void **state)
+static void statistics_of_floats_count_nan_and_infinities(void **state)
 {
     const float x[] = {1.5f, NAN, -2.0f, INFINITY, 0.0f, -0.0f, -INFINITY, 4.0f, NAN};
     struct tl_stats s = of(TL_FLOAT32, x, 9);
@@ -197,7 +197,7 @@ static void both_widths_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(float_values),
+        cmocka_unit_test(statistics_of_floats_count_nan_and_infinities),
         cmocka_unit_test(nothing_and_nothing_finite),
         cmocka_unit_test(extremes_of_64_bits_are_exact),
         cmocka_unit_test(all_dtypes_all_sizes),

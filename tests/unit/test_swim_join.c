@@ -144,7 +144,7 @@ static void rows_that_cannot_be_right(void **state)
     tl__swim_join_fini(&join);
 }
 
-static void kernels_and_names(void **state)
+static void slices_have_their_kernels_and_names(void **state)
 {
     char long_name[300];
 
@@ -234,7 +234,7 @@ static void allocations_run_nowhere(void **state)
     tl__free(w.deps.by_id);
 }
 
-static void ids_used_again(void **state)
+static void an_id_that_is_used_again_is_counted(void **state)
 {
     (void)state;
     world_everything(&w);
@@ -260,7 +260,7 @@ static void tasks_that_no_core_ran(void **state)
     tl__swim_join_fini(&join);
 }
 
-static void nothing_at_all(void **state)
+static void an_empty_recording_is_joined(void **state)
 {
     struct tl_swim_scheds scheds;
 
@@ -414,12 +414,12 @@ int main(void)
         cmocka_unit_test(rows_without_their_other_half),
         cmocka_unit_test(a_row_without_an_end_runs_to_the_end),
         cmocka_unit_test(rows_that_cannot_be_right),
-        cmocka_unit_test(kernels_and_names),
+        cmocka_unit_test(slices_have_their_kernels_and_names),
         cmocka_unit_test(the_graph_by_position),
         cmocka_unit_test(allocations_run_nowhere),
-        cmocka_unit_test(ids_used_again),
+        cmocka_unit_test(an_id_that_is_used_again_is_counted),
         cmocka_unit_test(tasks_that_no_core_ran),
-        cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(an_empty_recording_is_joined),
         cmocka_unit_test(times_are_exact),
         cmocka_unit_test(a_host_orchestrator_is_placed),
         cmocka_unit_test(busy_and_idle_are_the_wall),

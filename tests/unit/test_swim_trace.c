@@ -204,7 +204,7 @@ static void no_arrow_runs_backwards(void **state)
     done();
 }
 
-static void what_never_finished(void **state)
+static void what_never_finished_is_drawn_to_the_end(void **state)
 {
     (void)state;
     world_init(&w, 3, 1, 1);
@@ -251,7 +251,7 @@ static void levels_show_what_they_have(void **state)
 }
 
 /* More slices at once than a core has lanes. */
-static void a_crowded_core(void **state)
+static void a_crowded_core_is_counted(void **state)
 {
     (void)state;
     world_init(&w, 2, 1, 0);
@@ -265,7 +265,7 @@ static void a_crowded_core(void **state)
     done();
 }
 
-static void names_need_escapes(void **state)
+static void names_are_escaped(void **state)
 {
     (void)state;
     world_everything(&w);
@@ -327,7 +327,7 @@ static void state_at(uint64_t cycles, unsigned aic_idle, unsigned aiv_idle, unsi
  *   C  mix     producers A and B, dispatched 350, ends 400 (AIC) and 500 (AIV 1)
  *   D  AIV 2   producer A, dispatched 90: before A has ended, never late
  */
-static void overhead_by_hand(void **state)
+static void overhead_is_that_worked_out_by_hand(void **state)
 {
     struct tl_swim_overhead sum;
 
@@ -437,9 +437,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_slice_in_its_view),     cmocka_unit_test(arrows_of_each_kind),
         cmocka_unit_test(an_spmd_edge_is_one_arrow),  cmocka_unit_test(an_spmd_mix_is_one_arrow),
-        cmocka_unit_test(no_arrow_runs_backwards),    cmocka_unit_test(what_never_finished),
-        cmocka_unit_test(levels_show_what_they_have), cmocka_unit_test(a_crowded_core),
-        cmocka_unit_test(names_need_escapes),         cmocka_unit_test(overhead_by_hand),
+        cmocka_unit_test(no_arrow_runs_backwards),    cmocka_unit_test(what_never_finished_is_drawn_to_the_end),
+        cmocka_unit_test(levels_show_what_they_have), cmocka_unit_test(a_crowded_core_is_counted),
+        cmocka_unit_test(names_are_escaped),          cmocka_unit_test(overhead_is_that_worked_out_by_hand),
         cmocka_unit_test(a_busy_core_is_no_overhead), cmocka_unit_test(overhead_in_the_trace),
     };
 

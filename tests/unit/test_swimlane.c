@@ -188,7 +188,7 @@ static void rows_are_sorted_by_thread(void **state)
     tl__swimlane_fini(&back);
 }
 
-static void an_empty_run(void **state)
+static void an_empty_run_is_written_and_read(void **state)
 {
     static const char text[] = "{\n  \"chip_swimlane_level\": 4,\n  \"metadata\": {\n    \"clock_freq_hz\": 1,\n"
                                "    \"num_cores\": 0,\n    \"core_types\": []\n  },\n  \"aicore_tasks\": [],\n"
@@ -205,7 +205,7 @@ static void an_empty_run(void **state)
     tl__swimlane_fini(&back);
 }
 
-static void names_of_phases(void **state)
+static void names_of_phases_are_understood_in_both_spellings(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < TL_PHASE_COUNT; i++)
@@ -438,7 +438,7 @@ static void what_is_wrong_is_named(void **state)
     free(text);
 }
 
-static void too_many_threads(void **state)
+static void too_many_threads_are_refused(void **state)
 {
     enum { N = 65537 };
     char *text = malloc(N * 3 + 400);
@@ -476,13 +476,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_written_is_read, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(other_forms_are_written, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(rows_are_sorted_by_thread, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(an_empty_run, fixture_setup, fixture_teardown),
-        cmocka_unit_test(names_of_phases),
+        cmocka_unit_test_setup_teardown(an_empty_run_is_written_and_read, fixture_setup, fixture_teardown),
+        cmocka_unit_test(names_of_phases_are_understood_in_both_spellings),
         cmocka_unit_test(other_writers_are_understood),
         cmocka_unit_test(a_long_unknown_kind_is_cut),
         cmocka_unit_test(the_last_anchor_stays),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_named, fixture_setup, fixture_teardown),
-        cmocka_unit_test(too_many_threads),
+        cmocka_unit_test(too_many_threads_are_refused),
         cmocka_unit_test_setup_teardown(files_that_are_not_there, fixture_setup, fixture_teardown),
     };
 

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-static void numbers(void **state)
+static void numbers_are_appended(void **state)
 {
     char memory[200];
     struct tl_text t = tl__text(memory, sizeof(memory));
@@ -74,7 +74,7 @@ static void a_source_has_its_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),
+        cmocka_unit_test(numbers_are_appended),
         cmocka_unit_test(what_does_not_fit_is_cut),
         cmocka_unit_test(a_cut_text_ends_with_a_whole_character),
         cmocka_unit_test(a_source_has_its_folder),

@@ -68,7 +68,7 @@ static void check_rate(uint64_t hz)
     assert_true(apart(first.cycles_ns, first.ns) <= first.off_ns + 2000 + 3 * MS * RATE_PPM / 1000000);
 }
 
-static void at_its_rate(void **state)
+static void the_clock_goes_at_its_rate(void **state)
 {
     static const uint64_t rates[] = {50000000, 1000000000};
 
@@ -77,7 +77,7 @@ static void at_its_rate(void **state)
         check_rate(rates[i]);
 }
 
-static void it_goes_forward(void **state)
+static void the_clock_goes_forward(void **state)
 {
     struct tl_clock c = {0};
     uint64_t last = 0;
@@ -94,7 +94,7 @@ static void it_goes_forward(void **state)
 }
 
 /* Ready again with the same rate changes nothing; with another, the cycles are that clock's. */
-static void another_rate(void **state)
+static void a_clock_of_another_rate_is_converted(void **state)
 {
     struct tl_clock c = {0};
     struct moment slow, fast;
@@ -146,9 +146,9 @@ static void virtual_time_is_its_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_goes_forward),
-        cmocka_unit_test(at_its_rate),
-        cmocka_unit_test(another_rate),
+        cmocka_unit_test(the_clock_goes_forward),
+        cmocka_unit_test(the_clock_goes_at_its_rate),
+        cmocka_unit_test(a_clock_of_another_rate_is_converted),
 #ifdef TASKLENS_CONTROLLED
         cmocka_unit_test(virtual_time_is_its_time),
 #endif

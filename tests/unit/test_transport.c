@@ -13,7 +13,7 @@
 
 #define MEMORY ((uint64_t)4 << 20)
 
-static void test_ranges(void **state)
+static void ranges_are_found_and_kept_apart(void **state)
 {
     struct tl_range_map map = {0};
     uint8_t a[300], b[200], c[100];
@@ -44,7 +44,7 @@ static void test_ranges(void **state)
 }
 
 /* Data and an index, both ways. Between the two copies nothing of one side shows on the other. */
-static void test_moves(void **state)
+static void copies_move_the_named_bytes_alone(void **state)
 {
     (void)state;
     for (enum fake_kind kind = 0; kind < FAKE_KINDS; kind++) {
@@ -94,7 +94,7 @@ static void test_moves(void **state)
     }
 }
 
-static void test_limits(void **state)
+static void what_lies_outside_is_refused(void **state)
 {
     struct tl_transport t;
     struct tl_transport_desc desc = {.alloc = fake_alloc, .free = fake_free};
@@ -165,9 +165,9 @@ static void test_copy_never_maps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_moves),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(ranges_are_found_and_kept_apart),
+        cmocka_unit_test(copies_move_the_named_bytes_alone),
+        cmocka_unit_test(what_lies_outside_is_refused),
         cmocka_unit_test(test_copy_never_maps),
     };
 

@@ -128,7 +128,7 @@ static int full(void *ctx, const void *bytes, size_t n)
     return TL_ENOSPC;
 }
 
-static void a_full_disk(void **state)
+static void a_page_on_a_full_disk_is_an_error(void **state)
 {
     struct tl_rendering out;
 
@@ -145,7 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(assets_are_their_files),    cmocka_unit_test(d3_is_the_third),
         cmocka_unit_test(html_is_escaped),           cmocka_unit_test(a_page_that_is_not_there),
-        cmocka_unit_test(data_stays_in_its_element), cmocka_unit_test(a_full_disk),
+        cmocka_unit_test(data_stays_in_its_element), cmocka_unit_test(a_page_on_a_full_disk_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,7 +201,7 @@ static void packed_fp4_is_compared_by_element(void **state)
     assert_int_equal(c.first[0][0] * 12 + c.first[0][1] * 4 + c.first[0][2], 13);
 }
 
-static void edges(void **state)
+static void comparisons_at_the_edges_of_the_tolerance(void **state)
 {
     const uint32_t none[2] = {0, 5};
     struct tl_comparison c;
@@ -244,7 +244,7 @@ int main(void)
         cmocka_unit_test(narrow_dtypes_are_compared_by_their_own_neighbours),
         cmocka_unit_test(integers_are_exact_beyond_what_a_double_holds),
         cmocka_unit_test(packed_fp4_is_compared_by_element),
-        cmocka_unit_test(edges),
+        cmocka_unit_test(comparisons_at_the_edges_of_the_tolerance),
         cmocka_unit_test(long_arrays_are_walked_in_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
