@@ -155,12 +155,14 @@ static bool is_run(const char *dir)
 
 static int add_dir(struct dirs *dirs, const char *dir)
 {
-    char *copy = strdup(dir);
+    char *copy;
 
-    if (copy == NULL || tl_vec_push(&dirs->paths, copy) != 0) {
-        free(copy);
+    if (tl_vec_reserve(&dirs->paths, dirs->paths.count + 1) != 0)
         return -1;
-    }
+    copy = strdup(dir);
+    if (copy == NULL)
+        return -1;
+    dirs->paths.items[dirs->paths.count++] = copy;
     return 0;
 }
 
