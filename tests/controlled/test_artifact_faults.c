@@ -39,7 +39,7 @@ static int read_dump(void)
     return code;
 }
 
-/* Parses what stands in memory, by the general way, in which the list of records grows. */
+/* Parses what is in memory, by the general way, in which the list of records grows. */
 static int parse_dump(void)
 {
     static const char text[] =

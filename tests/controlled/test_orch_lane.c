@@ -260,7 +260,7 @@ static void a_hang_inside_the_wait_for_room(void **state)
     sweep(WAY_STUCK_INSIDE, 2);
 }
 
-/* The device believes itself and declares no hang; the host's budget ends the run, a minute later than else. */
+/* The device goes by its own word and declares no hang; the host's budget ends the run, a minute later than else. */
 static void a_lie_about_parked_time_ends_too(void **state)
 {
     (void)state;

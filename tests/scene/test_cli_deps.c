@@ -133,7 +133,7 @@ static void what_is_wrong_with_a_graph_is_named(void **state)
     write_edges("circle", 4, circle, 4);
     expect(0, "deps circle");
     assert_string_equal(
-        message, "tasklens deps: circle: the tasks wait in a circle: r0t2 -> r0t1 -> r0t2; 3 could never start\n");
+        message, "tasklens deps: circle: the tasks wait in a cycle: r0t2 -> r0t1 -> r0t2; 3 could never start\n");
     golden_is(output, "deps/circle.txt");
     expect(0, "deps circle -t 3 --up 9");
     golden_is(output, "deps/circle_up.txt");

@@ -261,7 +261,7 @@ static void odd_graphs_are_drawn(void **state)
     expect(0, "deps circle --format html --engine sfdp");
     visit("circle/deps.html", "#r0t1", "note('panel', text(by('panel')).slice(0, 90)); next();");
     noted("panel: r0t1 × aic func_0 on a cycle or behind one: it could never start, auto scope, 1 block argu");
-    assert_non_null(strstr(message, "wait in a circle"));
+    assert_non_null(strstr(message, "wait in a cycle"));
     assert_null(strstr(notes, "\nerror: "));
 }
 

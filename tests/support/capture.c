@@ -264,7 +264,7 @@ struct tl_host_tensor capture_row(const char *name, enum tl_direction role, enum
 /* --- what was recorded ---------------------------------------------------------------------------------------------
  */
 
-/* Payloads stand side by side: each byte of args.bin is one payload's. */
+/* Payloads are side by side: each byte of args.bin is one payload's. */
 static void check_places(const struct capture *c)
 {
     uint64_t bytes = 0;

@@ -53,7 +53,7 @@ void capture_close(void);
 
 /*
  * What holds for every recording that lost nothing: attempted = collected = records, no cause of loss, the head's
- * counts are the records', the payloads stand in args.bin side by side and agree with their hashes, the journal is
+ * counts are the records', the payloads are side by side in args.bin and agree with their hashes, the journal is
  * gone.
  */
 void capture_sound(const struct capture *c);
@@ -75,7 +75,7 @@ unsigned capture_logged(const char *part);
 #define CAPTURE_PROGRAM(name_, kernels_, orchestrate_)                                                                 \
     {                                                                                                                  \
         .struct_size = sizeof(struct tl_program), .api_version = TL_PROGRAM_API, .name = (name_), .summary = "",       \
-        .kernels = (kernels_), .n_kernels = TL_ARRAY_COUNT(kernels_), .orchestrate = (orchestrate_),                         \
+        .kernels = (kernels_), .n_kernels = TL_ARRAY_COUNT(kernels_), .orchestrate = (orchestrate_),                   \
         .prepare = capture_no_data                                                                                     \
     }
 int capture_no_data(struct tl_data *d);

@@ -208,7 +208,7 @@ static void a_cycle_is_found(void **state)
     cycle_is("1");
     fixture_free(&f);
 
-    fixture_graph(&f, 2); /* retaining in a circle stops nobody */
+    fixture_graph(&f, 2); /* retaining in a cycle stops nobody */
     (void)fixture_edge(&f, 0, 1);
     fixture_edge(&f, 1, 0)->flags = TL_DEPS_HAS_FLAGS | TL_DEPS_RETAIN;
     fixture_done(&f);

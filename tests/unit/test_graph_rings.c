@@ -68,7 +68,7 @@ static void a_full_window_makes_the_submit_wait(void **state)
     tl__graph_destroy(g);
 }
 
-static void a_heap_is_used_in_a_circle(void **state)
+static void a_heap_wraps_around(void **state)
 {
     struct tl_graph *g = make_graph(NULL); /* 8 KiB a ring */
     struct tl_tensor a = fresh(512), b = fresh(768), c = fresh(256), d = fresh(512), e = fresh(257);
@@ -561,7 +561,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_window_makes_the_submit_wait),
-        cmocka_unit_test(a_heap_is_used_in_a_circle),
+        cmocka_unit_test(a_heap_wraps_around),
         cmocka_unit_test(heap_end_and_empty_heap),
         cmocka_unit_test(heap_tail_never_goes_back),
         cmocka_unit_test(a_full_dep_pool_makes_the_submit_wait),

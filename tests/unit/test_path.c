@@ -223,8 +223,8 @@ static void impossible_times_are_counted_and_not_followed(void **state)
     done(&f);
 }
 
-/* Slices of no length could lead in a circle: 1 after 0 by the graph, 0 after 1 on the core, all at one moment. */
-static void slices_of_no_length_make_no_circle(void **state)
+/* Slices of no length could lead in a cycle: 1 after 0 by the graph, 0 after 1 on the core, all at one moment. */
+static void slices_of_no_length_make_no_cycle(void **state)
 {
     const struct world_slice slices[] = {{1, 0, U, 5, 5}, {0, 0, U, 5, 5}};
     const struct tl_path_edge edges[] = {{0, 1}};
@@ -314,7 +314,7 @@ int main(void)
         cmocka_unit_test(a_late_submit_is_the_orchestrators_time),
         cmocka_unit_test(a_task_without_slices_is_looked_through),
         cmocka_unit_test(impossible_times_are_counted_and_not_followed),
-        cmocka_unit_test(slices_of_no_length_make_no_circle),
+        cmocka_unit_test(slices_of_no_length_make_no_cycle),
         cmocka_unit_test(a_run_without_tasks_is_all_head),
         cmocka_unit_test(a_cycle_is_refused_with_its_tasks),
         cmocka_unit_test(a_long_chain_takes_linear_time),

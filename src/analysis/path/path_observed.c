@@ -29,7 +29,7 @@ const char *tl__path_kind_text(unsigned kind)
 
 struct walk {
     const struct tl_path_graph *g;
-    uint8_t *seen;                    /* by slice: on the path already. Slices of no length could lead in a circle */
+    uint8_t *seen;                    /* by slice: on the path already. Slices of no length could lead in a cycle */
     TL_VEC(struct tl_path_step) back; /* latest first */
 };
 

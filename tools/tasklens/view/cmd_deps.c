@@ -255,7 +255,7 @@ static void mention_cycle(const struct command *c)
     tl__rendering_init(&out, NULL, NULL);
     tl__put_deps_cycle(&out, &c->subject);
     if (tl__rendering_end(&out) == 0)
-        tl__cmd_note(NAME, "%s: the tasks wait in a circle: %.*s; %" PRIu32 " could never start", c->found.path,
+        tl__cmd_note(NAME, "%s: the tasks wait in a cycle: %.*s; %" PRIu32 " could never start", c->found.path,
                      (int)out.used, out.data, c->graph.unlevelled);
     tl__rendering_fini(&out);
 }
