@@ -45,7 +45,7 @@ static void pmu_on(struct tl_run_config *config, int level)
     config->levels[TL_COLLECT_PMU] = level;
 }
 
-/* `bar`: clock reads that it may add to a task; 0: only told. */
+/* `bar`: clock reads that it may add to a task; 0: only printed. */
 static const struct level {
     const char *name;
     void (*on)(struct tl_run_config *config, int level);

@@ -67,7 +67,7 @@ static int submit(struct tl_worker *worker, struct tl_loaded *program, const cha
     return rc;
 }
 
-/* The answer of a request. A failed one is told, and the loop goes on: its worker is whole, or says that it is not. */
+/* The answer of a request. A failed one is reported, and the loop goes on: its worker is whole, or says that it is not. */
 static int answer(struct tl_worker *worker, struct request *r)
 {
     struct tl_run_result result;

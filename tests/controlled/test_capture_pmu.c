@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters under orders that a seed chooses: cores that hold two subtasks at once, buffers of four records, every subtask's
- * row has its own counts, and its cycles are the virtual time that its kernel took. Usage: test [FIRST_SEED [SEEDS]].
+ * Counters under orders that a seed chooses: cores that hold two subtasks at once, buffers of four records, every
+ * subtask's row has its own counts, and its cycles are the virtual time that its kernel took. Usage: test [FIRST_SEED
+ * [SEEDS]].
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -79,7 +80,7 @@ static void body(void *arg)
     tl_worker_close(worker);
 }
 
-/* The row's cycles are what its subtask saw, and the two looks at the clock that stand between; one cycle may be lost
+/* The row's cycles are what its subtask saw, and the two looks at the clock in between; one cycle may be lost
  * where a chip's cycle is not an integer number of the clock's ticks. */
 static void check_cycles(const struct tl_pmu *pmu, const struct tl_arch *arch)
 {

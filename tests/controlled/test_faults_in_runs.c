@@ -171,7 +171,7 @@ static void wake_one_of_three(void *arg)
         tl__join(threads[i]);
 }
 
-static void a_wake_reaches_its_word_and_no_more_than_told(void **state)
+static void a_wake_reaches_its_word_and_no_more_than_asked(void **state)
 {
     int exact = 0, first = 0;
 
@@ -187,7 +187,7 @@ static void a_wake_reaches_its_word_and_no_more_than_told(void **state)
     assert_in_range(first, 50, 150);  /* and which of two is woken is left to the seed */
 }
 
-/* A heartbeat, and one who declares it dead when it has stood still for 30 s. */
+/* A heartbeat, and one who declares it dead when it has not moved for 30 s. */
 struct heart {
     tl_au32 beat, stop;
     tl_au32 declared;
@@ -397,7 +397,7 @@ static struct file write_with(const char *faults, uint64_t seed)
     return file;
 }
 
-static void files_fail_as_told(void **state)
+static void files_fail_as_the_list_says(void **state)
 {
     struct file file;
     uint64_t fired = 0;
@@ -603,13 +603,13 @@ int main(void)
         cmocka_unit_test(sleepers_wake_in_the_order_of_their_deadlines),
         cmocka_unit_test(a_bounded_spin_ends),
         cmocka_unit_test(a_hang_names_everyone),
-        cmocka_unit_test(a_wake_reaches_its_word_and_no_more_than_told),
+        cmocka_unit_test(a_wake_reaches_its_word_and_no_more_than_asked),
         cmocka_unit_test(threads_are_killed_and_frozen_by_name),
         cmocka_unit_test(one_may_kill_and_freeze_oneself),
         cmocka_unit_test(the_killed_need_no_join),
         cmocka_unit_test(the_nth_allocation_fails),
         cmocka_unit_test(a_thread_may_be_refused),
-        cmocka_unit_test(files_fail_as_told),
+        cmocka_unit_test(files_fail_as_the_list_says),
         cmocka_unit_test(others_ask_by_their_own_names),
         cmocka_unit_test(a_bad_list_is_refused),
         cmocka_unit_test(outside_a_run_all_is_real),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The orchestrator's own lane when things stand still: it waits for a slow host without holding up the chip, and it has
+ * The orchestrator's own lane when something stops: it waits for a slow host without holding up the chip, and it has
  * its end mark after a hang even if the orchestration's thread never comes back, from the program's code or from a
  * kernel that it ran while it waited for room in that very lane. Usage: test [FIRST_SEED [SEEDS]].
  */
@@ -179,7 +179,7 @@ static void one_seed(unsigned cell, uint64_t seed)
     sim_threads = way == WAY_STUCK_INSIDE ? 1 : 1 + (unsigned)(seed % 3);
     tl_store_rlx(&release, 0u);
     tl_store_rlx(&finished, 0u);
-    /* The host stands still somewhere among the records, for less than it takes to be dead. */
+    /* The host stops somewhere among the records, for less than it takes to be dead. */
     (void)snprintf(faults, sizeof(faults), "freeze.host-collect@%u=9000000000", 3000 + (unsigned)(seed * 97 % 6000));
     if (tl__controlled_run(&opts, body, NULL, &report) != 0)
         fail_msg("%s", report.text);

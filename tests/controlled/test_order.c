@@ -193,23 +193,23 @@ static void add_line(void *ctx, const char *line)
 
 static void one_seed_is_one_order(void **state)
 {
-    uint64_t hashes[200], told[2];
+    uint64_t hashes[200], traced[2];
     bool careful = true;
     int equal = 0;
 
     (void)state;
     for (uint64_t seed = 0; seed < 200; seed++) {
         for (int again = 0; again < 2; again++) {
-            struct tl_controlled_opts opts = {.seed = seed, .trace = add_line, .trace_ctx = &told[again]};
+            struct tl_controlled_opts opts = {.seed = seed, .trace = add_line, .trace_ctx = &traced[again]};
 
-            told[again] = 0;
+            traced[again] = 0;
             assert_int_equal(tl__controlled_run(&opts, mail, &careful, &report), 0);
             if (again == 1)
                 assert_true(hashes[seed] == report.trace_hash);
             hashes[seed] = report.trace_hash;
         }
-        assert_true(told[0] == told[1]);
-        assert_true(told[0] != 0);
+        assert_true(traced[0] == traced[1]);
+        assert_true(traced[0] != 0);
         assert_int_equal(run_seed(seed, mail, &careful), 0); /* and a trace changes nothing */
         assert_true(hashes[seed] == report.trace_hash);
         for (uint64_t other = 0; other < seed; other++)

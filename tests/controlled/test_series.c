@@ -2,7 +2,7 @@
 /*
  * Several runs of one worker in orders that a seed chooses: each is prepared behind the one on the device and exported
  * beside the next, with other streams, other sizes and other schedulers than its neighbour, on hosts that are slow or
- * stand still, and each records exactly what its tasks call for. And with the nth allocation failing, for every n: the
+ * stop, and each records exactly what its tasks call for. And with the nth allocation failing, for every n: the
  * error is a clean one, nothing leaks, and the next run works. Usage: test [FIRST_SEED [SEEDS]].
  */
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run that stands still says why: a core that does not acknowledge what it was given, and tasks that all wait, each
- * on both archs and runtimes. (A kernel that does not return: unit/test_device, scene/test_hang; a full ring: the
+ * A run that makes no progress says why: a core that does not acknowledge what it was given, and tasks that all wait,
+ * each on both archs and runtimes. (A kernel that does not return: unit/test_device, scene/test_hang; a full ring: the
  * same.) Each seed is an order of its own. Usage: test [FIRST_SEED [SEEDS]], or $TASKLENS_SEEDS.
  */
 #include <stdarg.h>

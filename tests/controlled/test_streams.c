@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every stream at once, under orders that a seed chooses: random graphs of chains, blocks and mixes on a real device,
- * with a real engine, through buffers of a few records, on hosts that are slow or stand still. Whatever the order, each
- * subtask of each task is recorded once, as what it was. Usage: test [FIRST_SEED [SEEDS]]; a seed that fails is printed.
+ * with a real engine, through buffers of a few records, on hosts that are slow or stop. Whatever the order, each
+ * subtask of each task is recorded once, as what it was. Usage: test [FIRST_SEED [SEEDS]]; a seed that fails is
+ * printed.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -383,7 +384,7 @@ static void check_traffic(bool whole)
 /* --- one seed ------------------------------------------------------------------------------------------------------
  */
 
-/* What may befall the host; the device must not notice but by waiting. `lossy`: a host that stands still for longer
+/* What may happen to the host; the device must not notice but by waiting. `lossy`: a host that stops for longer
  * than a lane believes in it. */
 static const struct {
     const char *faults;

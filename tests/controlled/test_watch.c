@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run whose kernels take as long as the watch sleeps, so that it steps the schedulers whenever one ends, before or
- * after or while the other threads look and go to sleep, and now and then stands still in the middle of a step, as on a
+ * after or while the other threads look and go to sleep, and now and then stops in the middle of a step, as on a
  * machine with more to do: nothing that it found is left lying. And an orchestration that computes for long: what was
  * submitted is done meanwhile. Usage: test [FIRST_SEED [SEEDS]].
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The .npy header: what is accepted lies inside the input and fits its own shape. */
+/* The .npy header: what is accepted is inside the input and fits its own shape. */
 #include "fuzz.h"
 
 #include <string.h>

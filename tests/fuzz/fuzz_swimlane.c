@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of chip_swimlane_records.json: ids lie within what the head says, and what was left out was counted. */
+/* The reader of chip_swimlane_records.json: ids are within what the head says, and what was left out was counted. */
 #include "fuzz.h"
 
 #include <string.h>

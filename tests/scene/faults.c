@@ -202,5 +202,6 @@ static int prepare(struct tl_data *d)
     return tl_data_tensor(d, "out", TL_OUT, TL_FLOAT32, 1, &elements) ? 0 : TL_ENOMEM;
 }
 
-TL_PROGRAM(.name = "faults", .summary = "dies as it is told", .kernels = kernels, .n_kernels = TL_ARRAY_COUNT(kernels),
-           .params = params, .n_params = TL_ARRAY_COUNT(params), .orchestrate = orchestrate, .prepare = prepare);
+TL_PROGRAM(.name = "faults", .summary = "dies as it is asked to", .kernels = kernels,
+           .n_kernels = TL_ARRAY_COUNT(kernels), .params = params, .n_params = TL_ARRAY_COUNT(params),
+           .orchestrate = orchestrate, .prepare = prepare);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The program of test_hang.c and test_image.c: five tasks in a chain, the third of which writes half of its output and
- * never returns (stuck=1). It sleeps in its loop, so that many such runs may stand side by side. With tell=1 the
+ * never returns (stuck=1). It sleeps in its loop, so that many such runs may go on side by side. With tell=1 the
  * orchestration says on stderr that it runs. With linger=1 the chip that ran it never ends by itself. With loop=1 the
  * orchestration never returns, with loop=2 it submits without end and looks at no answer.
  */

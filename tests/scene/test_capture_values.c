@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the dump says of an argument is true: scalars of every type, views of every dtype and shape against a gather of
- * the test's own, and both stages with the values that stood there then. Every platform, transport and runtime.
+ * the test's own, and both stages with the values of that moment. Every platform, transport and runtime.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -432,7 +432,7 @@ static const struct {
     {TL_ROLE_INPUT, true, false}, /* ... and input where the signature knows no better */
 };
 
-/* Argument i as it stands after `runs` runs of the kernel, as its payload has it. */
+/* Argument i as it is after `runs` runs of the kernel, as its payload has it. */
 static size_t stage_bytes(unsigned i, unsigned runs, int32_t *out)
 {
     int32_t add = i == 0 || i == 3 ? 0 : (int32_t)(100 * i * runs);

@@ -107,7 +107,7 @@ static void an_interrupted_compile_leaves_no_folder(void **state)
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 
     (void)state;
-    /* A compiler that says where it is told to write, and then takes its time. */
+    /* A compiler that says where it is asked to write, and then takes its time. */
     shell("printf '#!/bin/sh\\nwhile [ $# -gt 0 ]; do [ \"$1\" = -o ] && echo partial >\"$2\"; shift; done\\n"
           "exec sleep 30\\n' >slow-cc && chmod +x slow-cc && echo 'int x;' >p.c && mkdir -p tmp");
     (void)setenv("CC", "./slow-cc", 1);

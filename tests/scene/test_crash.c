@@ -200,7 +200,7 @@ static const struct {
 };
 
 /* What died in a library was called from the program, and that line is the program's. */
-static void the_source_line_is_told(void **state)
+static void the_source_line_is_named(void **state)
 {
     (void)state;
     compile("lines.so", "-O0 -g");
@@ -233,7 +233,7 @@ static void the_recordings_copy_is_named(void **state)
     assert_int_equal(access(fixture_path("copied/program/faults.so"), R_OK), 0);
 }
 
-static void without_debug_information_the_function_is_told(void **state)
+static void without_debug_information_the_function_is_named(void **state)
 {
     (void)state;
     compile("bare.so", "-O0 -g0");
@@ -253,9 +253,9 @@ int main(void)
         cmocka_unit_test(a_crash_in_the_orchestration_names_its_submits),
         cmocka_unit_test(an_exit_of_a_kernel_is_reported),
         cmocka_unit_test(which_core_and_thread),
-        cmocka_unit_test(the_source_line_is_told),
+        cmocka_unit_test(the_source_line_is_named),
         cmocka_unit_test(the_recordings_copy_is_named),
-        cmocka_unit_test(without_debug_information_the_function_is_told),
+        cmocka_unit_test(without_debug_information_the_function_is_named),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

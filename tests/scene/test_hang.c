@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs that stand still: a kernel that never returns, at each level on each arch, runtime and device mode; rings too
- * small for a scope; a chip that is killed while it hands over what it has; and budgets that parked time does not use
- * up. Runs of one kind stand side by side, because each of them waits for its budget.
+ * Runs that make no progress: a kernel that never returns, at each level on each arch, runtime and device mode; rings
+ * too small for a scope; a chip that is killed while it hands over what it has; and budgets that parked time does not
+ * use up. Runs of one kind stand side by side, because each of them waits for its budget.
  */
 #include "unit/artifact_fixture.h"
 

@@ -89,7 +89,7 @@ static void fails_with(const char *words, const char *part)
     refuses(command, part);
 }
 
-static void a_crash_is_told_with_what_led_to_it(void **state)
+static void a_crash_is_reported_with_what_led_to_it(void **state)
 {
     (void)state;
     if (SANITIZED)
@@ -145,7 +145,7 @@ static void anything_but_0_is_a_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_crash_is_told_with_what_led_to_it),
+        cmocka_unit_test(a_crash_is_reported_with_what_led_to_it),
         cmocka_unit_test(a_crash_without_a_cause_names_the_debugger),
         cmocka_unit_test(a_crash_leaves_nothing),
         cmocka_unit_test(anything_but_0_is_a_failure),

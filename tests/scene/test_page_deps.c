@@ -200,7 +200,7 @@ static const char *const drawing =
     "const tasks = () => [...drawn.keys()].filter(name => /^r0t[0-9]+$/.test(name) && shown(place(name)));\n";
 
 /* The canvas is drawn as large as it is shown, also after the panel has changed; the mouse meets the tasks where they
- * are drawn; nothing stands outside the window, however long the path. */
+ * are drawn; nothing is outside the window, however long the path. */
 static void a_narrow_window_shows_everything(void **state)
 {
     char name[230], words[300], page[300], script[4000];

@@ -92,8 +92,8 @@ static void expect_line(const char *text)
 }
 
 /*
- * 32 MB through a disk of 8 MB/s with a scheduler budget of one second: each of the two tasks stands still for two
- * seconds before it may go on. They complete, nothing is dropped, and the cause is reported.
+ * 32 MB through a disk of 8 MB/s with a scheduler budget of one second: each of the two tasks waits for two seconds
+ *  before it may go on. They complete, nothing is dropped, and the cause is reported.
  */
 static void no_budget_runs_while_a_lane_waits(void **state)
 {
@@ -200,8 +200,8 @@ static void a_line_that_shows_how_far_it_is(void **state)
         assert_true(drained >= drained_before && captured <= 32.1);
         drained_before = drained;
         with_rate += rate > 4.0;
-        /* A figure and the clock, or two figures, are read one after the other: on a busy machine there may be time between
-         * them, in a line here and there. */
+        /* A figure and the clock, or two figures, are read one after the other: on a busy machine there may be time
+         * between them, in a line here and there. */
         apart += rate > 9.5 || captured - drained - queued > 0.2 || captured - drained - queued < -0.2;
     }
     assert_in_range(lines, 8, 60); /* five a second, for four seconds */

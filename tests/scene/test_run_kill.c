@@ -246,7 +246,7 @@ static uint64_t number_behind(const char *text, const char *word)
     return strtoull(at + strlen(word), NULL, 10);
 }
 
-/* One changed bit costs the buffer that it stands in. The journal is kept, and another recovery ends the same way. */
+/* One changed bit costs the buffer that it is in. The journal is kept, and another recovery ends the same way. */
 static void a_damaged_journal_loses_the_damaged_buffer_alone(void **state)
 {
     uint64_t all;

@@ -40,7 +40,7 @@ static void leaves(unsigned mode, int where, int way, const char *how)
 }
 
 /* With the chip in a process there is room to say what sent the signal. */
-static void what_sent_the_signal_is_told(void **state)
+static void what_sent_the_signal_is_named(void **state)
 {
     (void)state;
     leaves(0, IN_KERNEL, WAY_ALARM, ": a timer that the program set");
@@ -96,7 +96,7 @@ static void a_child_does_not_outlive_the_chip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_way_out_is_named_and_a_failure), cmocka_unit_test(what_sent_the_signal_is_told),
+        cmocka_unit_test(each_way_out_is_named_and_a_failure), cmocka_unit_test(what_sent_the_signal_is_named),
         cmocka_unit_test(each_signal_is_named_and_a_failure),  cmocka_unit_test(a_child_may_end_as_it_likes),
         cmocka_unit_test(a_child_does_not_outlive_the_chip),
     };

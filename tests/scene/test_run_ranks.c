@@ -258,7 +258,7 @@ static void the_root_is_the_jobs(void **state)
 
 static void a_rank_hangs(void **state)
 {
-    unsigned told = 0;
+    unsigned reported = 0;
 
     (void)state;
     assert_int_equal(setenv("TASKLENS_SCHEDULER_TIMEOUT_MS", "3000", 1), 0); /* the other one is done by then */
@@ -267,8 +267,8 @@ static void a_rank_hangs(void **state)
     assert_int_equal(code_of(0), 0);
     assert_int_equal(code_of(1), 3);
     for (unsigned r = 0; r < 2; r++)
-        told += strstr(said("err", r), "[RANKS]") != NULL;
-    assert_int_equal(told, 1);
+        reported += strstr(said("err", r), "[RANKS]") != NULL;
+    assert_int_equal(reported, 1);
     assert_non_null(strstr(said("err", 1), "rank 1 makes no progress; all 2 ranks:"));
     assert_non_null(strstr(said("err", 1), "rank 1: stalled, dispatch 0, 2 of 5 tasks finished, last r0t1 "));
     assert_non_null(strstr(said("err", 1), "for: task r0t2 \"stuck\" RUNNING on AIV core"));
@@ -282,7 +282,8 @@ static void several_hanging_chips_are_reported_once(void **state)
     char *first;
 
     (void)state;
-    assert_int_equal(setenv("TASKLENS_SCHEDULER_TIMEOUT_MS", "3000", 1), 0); /* both stand still for a second by then */
+    assert_int_equal(setenv("TASKLENS_SCHEDULER_TIMEOUT_MS", "3000", 1),
+                     0); /* neither has made progress for a second by then */
     expect(3, "run tests/hangs.so --chips 2");
     assert_int_equal(unsetenv("TASKLENS_SCHEDULER_TIMEOUT_MS"), 0);
     first = strstr(message, "makes no progress; all 2 ranks:");

@@ -205,7 +205,7 @@ static off_t journal_size(const char *dir)
     return stat(fixture_path(name), &st) == 0 ? st.st_size : -1;
 }
 
-/* Until the journal has grown and then stood still: all has arrived that will. */
+/* Until the journal has grown and then not any more: all has arrived that will. */
 static void wait_for_the_journal(const char *dir)
 {
     off_t seen = -1;

@@ -13,7 +13,7 @@
 #define TILES 4u
 #define TILE 4096u
 
-/* What stands below the test's directory `name`, one path a line, sorted by the shell. */
+/* What is below the test's directory `name`, one path a line, sorted by the shell. */
 static char *files_below(const char *name)
 {
     char command[800];

@@ -234,7 +234,7 @@ static void expect_meta(const char *dir, const struct scene *s, const char *plat
     assert_int_equal(meta.truncated_total, 0);
 }
 
-/* The manifest without what the schedule decides: where a payload stands in args.bin. Free it. */
+/* The manifest without what the schedule decides: where a payload is in args.bin. Free it. */
 static char *manifest_of(const char *dir)
 {
     static const char key[] = "\"bin_offset\": ";

@@ -219,7 +219,7 @@ static void closing_waits_for_a_thread(void **state)
     assert_true(!there("thread-2") || there("thread-2/dfx_meta.json"));
 }
 
-static int next_is_told(void)
+static int next_is_reported(void)
 {
     struct tl_worker *w = open_worker(TL_DEVICE_THREAD, "a2a3sim", 2);
     struct tl_loaded *spin = load(w, "spin"), *add = load(w, "vector_add");
@@ -247,7 +247,7 @@ static void a_poisoned_worker_names_the_run(void **state)
     pid = fork(); /* the stuck thread ends with that process */
     assert_true(pid >= 0);
     if (pid == 0)
-        _exit(next_is_told());
+        _exit(next_is_reported());
     assert_int_equal(waitpid(pid, &status, 0), pid);
     (void)unsetenv("TASKLENS_SCHEDULER_TIMEOUT_MS");
     assert_true(WIFEXITED(status));

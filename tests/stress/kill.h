@@ -15,7 +15,7 @@
 
 /* Tells what is wrong, with what the caller last named by now(), and ends the program with code 1. */
 __attribute__((format(printf, 1, 2), noreturn)) void wrong(const char *format, ...);
-/* What is being done; stands in front of the message of wrong(). */
+/* What is being done; comes before the message of wrong(). */
 __attribute__((format(printf, 1, 2))) void now(const char *format, ...);
 
 /* ---- truth.c ---- */

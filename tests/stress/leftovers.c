@@ -109,7 +109,7 @@ pid_t chip_of(pid_t pid)
     return chip;
 }
 
-/* A child that stands still under a name, and ends with this process. */
+/* A child that waits under a name, and ends with this process. */
 static pid_t start_named(const char *name)
 {
     pid_t pid = fork();
@@ -239,7 +239,7 @@ static void add_print(const char *name, const struct stat *st, void *ctx)
         hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
         hash = (hash ^ facts[i]) * UINT64_C(1099511628211);
-    *sum += hash; /* in whatever order a directory tells its entries */
+    *sum += hash; /* in whatever order a directory lists its entries */
 }
 
 uint64_t fingerprint(const char *dir)

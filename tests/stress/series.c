@@ -328,7 +328,7 @@ static void alone(const struct run *r, struct canon *c)
 
 static struct {
     uint64_t failed, overlapped, two, outside, recorded, lines;
-} told;
+} totals;
 static uint64_t ended_cycles; /* of the last run that has a swimlane */
 
 static void check(struct run *r)
@@ -349,10 +349,10 @@ static void check(struct run *r)
         ended_cycles = here.last_cycles;
     if (r->kind == CRASH || r->kind == SPIN)
         ended_cycles = 0;
-    told.failed += r->code != 0;
-    told.outside += r->outside;
-    told.recorded += records(r);
-    told.lines += here.count;
+    totals.failed += r->code != 0;
+    totals.outside += r->outside;
+    totals.recorded += records(r);
+    totals.lines += here.count;
     canon_free(&here);
     canon_free(&there);
     tl__data_destroy(r->data);
@@ -400,7 +400,7 @@ static void by_two_threads(struct house *h, struct run *runs, uint64_t n)
         (void)pthread_mutex_unlock(&shared.lock);
     }
     (void)pthread_join(waiter, NULL);
-    told.two += n;
+    totals.two += n;
 }
 
 /* Submits and waits as chance has it, for whichever run is open. */
@@ -413,7 +413,7 @@ static void by_one_thread(struct house *h, struct run *runs, uint64_t n)
         if (next < n && n_open < 4 && (n_open == 0 || chance(3) != 0)) {
             open[n_open++] = &runs[next];
             submit(h, &runs[next++]);
-            told.overlapped += n_open > 1;
+            totals.overlapped += n_open > 1;
         } else {
             uint64_t i = chance(n_open);
 
@@ -533,7 +533,7 @@ int main(int argc, char **argv)
     (void)printf("%" PRIu64 " runs in %.1f s: %" PRIu64 " recorded, %" PRIu64 " failed, %" PRIu64
                  " outside a window, %" PRIu64 " beside another, %" PRIu64 " by two threads; %" PRIu64
                  " lines compared\n",
-                 o.runs, (double)(tl__now_ns() - from) / 1e9, told.recorded, told.failed, told.outside, told.overlapped,
-                 told.two, told.lines);
+                 o.runs, (double)(tl__now_ns() - from) / 1e9, totals.recorded, totals.failed, totals.outside,
+                 totals.overlapped, totals.two, totals.lines);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder of a test program's own, under a name that nobody can foresee; removed when the process exits. */
+/* A folder of a test program's own, under a random name; removed when the process exits. */
 #ifndef TL_TESTS_SCRATCH_H
 #define TL_TESTS_SCRATCH_H
 

@@ -343,7 +343,7 @@ static int parse_as(const char *text, size_t size, size_t piece, bool short_cut,
     return code;
 }
 
-/* The column of what is no JSON depends on the piece that it stands in. */
+/* The column of what is no JSON depends on the piece that it is in. */
 static void drop_column(char *msg)
 {
     unsigned line, column;

@@ -199,7 +199,7 @@ static void runs_in_each_mode_and_over_each_transport(void **state)
         }
 }
 
-/* A chip on a thread whose memory is a block of this process that no file stands behind, and that counts what it is asked. */
+/* A chip on a thread whose memory is a block of this process that has no file, and that counts what it is asked. */
 static struct {
     uint64_t in, out, stores, loads, given_back_at, given_back;
 } block;
@@ -399,7 +399,7 @@ static void a_crash_is_reported_and_a_new_chip_takes_over(void **state)
 }
 
 /* The run has reported its end, the chip's thread never answers. */
-static void a_stuck_chip_is_told_from_a_slow_one(void **state)
+static void a_stuck_chip_is_distinguished_from_a_slow_one(void **state)
 {
     struct tl_error err;
     struct bench b;
@@ -436,8 +436,8 @@ static void *kill_again_and_again(void *arg)
     return NULL;
 }
 
-/* Kills come at every moment of a restart: none is sent to a process that is not the chip's (number 0 is this test's own
- * group), none waits for the death of the next chip, and none uses a runner that has been freed. */
+/* Kills come at every moment of a restart: none is sent to a process that is not the chip's (number 0 is this test's
+ * own group), none waits for the death of the next chip, and none uses a runner that has been freed. */
 static void a_chip_is_killed_while_it_is_started_again(void **state)
 {
     struct killer k[2] = {{0}};
@@ -695,7 +695,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(pages_of_a_kept_block_go_back_to_the_system),
         cmocka_unit_test(a_wait_ends_at_its_deadline),
         cmocka_unit_test(a_crash_is_reported_and_a_new_chip_takes_over),
-        cmocka_unit_test(a_stuck_chip_is_told_from_a_slow_one),
+        cmocka_unit_test(a_stuck_chip_is_distinguished_from_a_slow_one),
         cmocka_unit_test(a_chip_is_killed_while_it_is_started_again),
         cmocka_unit_test(closing_ends_a_chip_that_runs),
         cmocka_unit_test(a_close_waits_for_the_chip_and_not_for_its_children),

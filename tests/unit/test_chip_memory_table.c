@@ -114,7 +114,7 @@ static void pages_of_the_kept_go_back(void **state)
     assert_int_equal(given_back, 0);
     tl__sim_memory_free(&memory, kept);
     assert_true(given_back == 16 * KIB && given_back_at == kept - TL_DEV_BASE);
-    tl__sim_memory_free(&memory, beside); /* half a page: what lies beside it is another's */
+    tl__sim_memory_free(&memory, beside); /* half a page: what is beside it is another's */
     assert_int_equal(given_back, 16 * KIB);
     odd = take_kept(3 * KIB);
     odd = take_kept(10 * KIB); /* [51 KiB, 61 KiB): the pages [52 KiB, 60 KiB) are its own */

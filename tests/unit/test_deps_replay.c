@@ -423,7 +423,7 @@ static void a_difference_is_an_error_that_names_the_edge(void **state)
     head->edges[0].source = TL_EDGE_CREATOR;
     must_refuse(TL_ECORRUPT, "task r0t3, edge from r0t1");
     head = &four_tasks()->task;
-    head->tail[0] = 2; /* then r0t1 had retired, and the runtime waits for nobody who has */
+    head->tail[0] = 2; /* then r0t1 had retired, and the runtime does not wait for a task that has */
     must_refuse(TL_ECORRUPT, "task r0t3, edge from r0t1");
 }
 
@@ -486,7 +486,7 @@ static void the_order_of_edges_does_not_count(void **state)
     assert_int_equal(deps.n_edges, 3);
 }
 
-/* --- overlaps that nobody has settled ------------------------------------------------------------------------------
+/* --- overlaps that are not decided ------------------------------------------------------------------------------
  */
 
 /* Views in which the search for a common byte gives up, although there is none: the columns differ. */
@@ -574,7 +574,7 @@ static void a_run_that_ended_in_a_task_lists_those_before(void **state)
     tl__deps_fini(&deps);
 }
 
-static void nothing_is_told_of_what_comes_after_a_gap(void **state)
+static void nothing_is_said_of_what_comes_after_a_gap(void **state)
 {
     struct tl_tensor x = tensor_at(0x10000, 16);
 
@@ -610,7 +610,7 @@ int main(void)
         TEST(the_order_of_edges_does_not_count),
         TEST(a_guess_is_the_runtime_s),
         TEST(a_run_that_ended_in_a_task_lists_those_before),
-        TEST(nothing_is_told_of_what_comes_after_a_gap),
+        TEST(nothing_is_said_of_what_comes_after_a_gap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

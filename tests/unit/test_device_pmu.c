@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Columns that a machine counts, with a machine that is made up: what is asked of it, what becomes of its numbers, and
- * what stands in the files when it gives some, none, or stops on one thread. From the device's hooks to the export.
+ * what is in the files when it gives some, none, or stops on one thread. From the device's hooks to the export.
  */
 #include <stdarg.h>
 #include <setjmp.h>

@@ -32,7 +32,7 @@ static void clock_never_goes_back(void **state)
     }
 }
 
-struct told {
+struct seen {
     char name[16];
     int blocks_sigint;
     int blocks_sigsegv;
@@ -41,29 +41,29 @@ struct told {
 
 static void tell(void *arg)
 {
-    struct told *told = arg;
+    struct seen *seen = arg;
     sigset_t set;
 
-    (void)pthread_getname_np(pthread_self(), told->name, sizeof(told->name));
+    (void)pthread_getname_np(pthread_self(), seen->name, sizeof(seen->name));
     (void)pthread_sigmask(SIG_SETMASK, NULL, &set);
-    told->blocks_sigint = sigismember(&set, SIGINT);
-    told->blocks_sigsegv = sigismember(&set, SIGSEGV);
-    told->ran = 1;
+    seen->blocks_sigint = sigismember(&set, SIGINT);
+    seen->blocks_sigsegv = sigismember(&set, SIGSEGV);
+    seen->ran = 1;
 }
 
 static void thread_has_name_and_mask(void **state)
 {
-    struct told told = {.ran = 0};
+    struct seen seen = {.ran = 0};
     struct tl_thread *thread = NULL;
     sigset_t mine;
 
     (void)state;
-    assert_int_equal(tl__spawn("a-name-longer-than-the-system-takes", tell, &told, &thread), 0);
+    assert_int_equal(tl__spawn("a-name-longer-than-the-system-takes", tell, &seen, &thread), 0);
     tl__join(thread);
-    assert_int_equal(told.ran, 1);
-    assert_string_equal(told.name, "a-name-longer-t");
-    assert_int_equal(told.blocks_sigint, 1);
-    assert_int_equal(told.blocks_sigsegv, 0);
+    assert_int_equal(seen.ran, 1);
+    assert_string_equal(seen.name, "a-name-longer-t");
+    assert_int_equal(seen.blocks_sigint, 1);
+    assert_int_equal(seen.blocks_sigsegv, 0);
     (void)pthread_sigmask(SIG_SETMASK, NULL, &mine);
     assert_int_equal(sigismember(&mine, SIGINT), 0);
     tl__join(NULL);

@@ -354,8 +354,8 @@ static void many_tiles_of_one_buffer(void **state)
     tl__graph_destroy(g);
 }
 
-/* Tiles whose size is no power of two lie over the edges of cells: a reader of one element, which has one cell, finds
- * the tile that begins in the cell before. */
+/* Tiles whose size is no power of two extend over the edges of cells: a reader of one element, which has one cell,
+ * finds the tile that begins in the cell before. */
 static void elements_of_tiles(uint32_t rows, uint32_t cols)
 {
     const uint32_t side = 12, height = side * rows, width = side * cols;

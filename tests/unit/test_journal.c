@@ -210,7 +210,7 @@ static void a_torn_tail_costs_only_itself(void **state)
     free(bytes);
 }
 
-/* A changed byte costs the block that it stands in, which is named by its number, and no other. */
+/* A changed byte costs the block that it is in, which is named by its number, and no other. */
 static void any_changed_byte_costs_its_block_alone(void **state)
 {
     struct tl_journal_report report;
@@ -238,7 +238,7 @@ static void any_changed_byte_costs_its_block_alone(void **state)
     free(bytes);
 }
 
-/* Where bytes are gone or were put in, what follows stands askew, and is read all the same. */
+/* Where bytes are gone or were put in, what follows is not aligned, and is still read. */
 static void moved_blocks_are_found(void **state)
 {
     struct tl_journal_report report;
@@ -277,7 +277,7 @@ static void moved_blocks_are_found(void **state)
 
 #define MANY 110
 
-/* A journal of 110 blocks; starts[i] is where block i stands, starts[MANY] the end. */
+/* A journal of 110 blocks; starts[i] is where block i is, starts[MANY] the end. */
 static char *write_many(size_t *ret_size, uint64_t starts[MANY + 1])
 {
     struct tl_journal_writer *w = create();
@@ -310,7 +310,7 @@ static size_t damage(char *image, size_t size, unsigned how, size_t from, size_t
         memmove(image + to, image + from, size - from);
         memset(image + from, 0x4a, to - from);
         return size + (to - from);
-    default: /* what stands before it, over it: pieces of other blocks, too */
+    default: /* what is before it, over it: pieces of other blocks, too */
         memmove(image + from, image + from / 2, to - from);
         return size;
     }
@@ -556,7 +556,7 @@ static void wrong_blocks_are_refused(void **state)
     assert_int_equal(tl__journal_create("/nonexistent", &run, &w, &err), TL_ENOENT);
 }
 
-/* A file size limit stands for the full disk: the append fails halfway, and the file still ends at a block's end. */
+/* A file size limit plays the full disk: the append fails halfway, and the file still ends at a block's end. */
 static void a_failed_append_is_cut_off(void **state)
 {
     struct tl_journal_writer *w = create();

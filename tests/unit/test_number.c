@@ -277,7 +277,7 @@ static void each_type_has_the_nearest_of_its_shortest_texts(void **state)
     }
 }
 
-/* Halfway between two texts of the same length the even one stands, as everywhere in C. */
+/* Halfway between two texts of the same length the even one is taken, as everywhere in C. */
 static void ties_go_to_the_even_digit(void **state)
 {
     (void)state;

@@ -161,17 +161,17 @@ static void advice_names_the_gaps_between_submits(void **state)
         "orchestration, 80.1 %: submit earlier, or fewer and larger tasks: the path's first task, r0t1, waits 0.800 us "
         "until it is submitted; the 3 submits up to its own take 0.700 us of them, the longest, r0t4, 0.400 us; it "
         "also waits for a full ring (`tasklens scope dir`) and for a recording that cannot keep up";
-    struct tl_path_advice told;
+    struct tl_path_advice advice;
     struct tl_error error = {0};
     struct opened o;
 
     (void)state;
     assert_int_equal(try_open(&o, lane, sched_fixture_deps, &error), 0);
-    assert_int_equal(tl__path_advise(&o.run, "dir", &told), 0);
-    assert_int_equal(told.count, 1); /* the rest is below a tenth of the wall each */
-    assert_int_equal(told.text[0].used, strlen(want));
-    assert_memory_equal(told.text[0].data, want, strlen(want));
-    tl__path_advice_fini(&told);
+    assert_int_equal(tl__path_advise(&o.run, "dir", &advice), 0);
+    assert_int_equal(advice.count, 1); /* the rest is below a tenth of the wall each */
+    assert_int_equal(advice.text[0].used, strlen(want));
+    assert_memory_equal(advice.text[0].data, want, strlen(want));
+    tl__path_advice_fini(&advice);
     close_all(&o);
 }
 

@@ -64,8 +64,8 @@ static void what_is_written_comes_back(void **state)
     assert_int_equal(tl__pmu_write(fixture_dir, &out, &error), TL_EINVAL);
 }
 
-/* One file, two executions of one graph: core, task and kernel repeat, and only the epoch tells rows apart. */
-static void rows_of_several_runs_are_told_apart(void **state)
+/* One file, two executions of one graph: core, task and kernel repeat, and only the epoch distinguishes rows. */
+static void rows_of_several_runs_are_kept_apart(void **state)
 {
     (void)state;
     assert_int_equal(parse("run_epoch,thread_id,core_id,task_id,func_id,core_type,pmu_total_cycles,a,event_type\n"
@@ -326,7 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_comes_back),
-        cmocka_unit_test(rows_of_several_runs_are_told_apart),
+        cmocka_unit_test(rows_of_several_runs_are_kept_apart),
         cmocka_unit_test(files_of_other_writers_are_read),
         cmocka_unit_test(a_spreadsheet_saved_it_again),
         cmocka_unit_test(what_is_wrong_is_named),

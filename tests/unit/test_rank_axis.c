@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recordings of several ranks on one axis: where each stands, how wide its bar is, and when order is said. */
+/* Recordings of several ranks on one axis: where each is, how wide its bar is, and when order is said. */
 #include "unit/swim_world.h"
 
 #include "analysis/swimlane/rank_axis.h"

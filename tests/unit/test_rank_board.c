@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The board of the ranks: whose the root is, notes that are never torn, and what is said when a rank stands still. */
+/* The board of the ranks: whose the root is, notes that are never torn, and what is said when a rank makes no
+ * progress. */
 #include "unit/artifact_fixture.h"
 
 #include <pthread.h>
@@ -142,7 +143,7 @@ static void the_rank_that_holds_up_the_others_is_named(void **state)
 
     (void)state;
     odd(r, 4, 1, "the only one without progress");
-    /* The others wait for it, and stand still too: it is the one that got least far. */
+    /* The others wait for it, and make no progress either: it is the one that got least far. */
     r[0] = rank(TL_RANK_RUNNING, 1, 0, 3000);
     r[3] = rank(TL_RANK_RUNNING, 0, 4, 3000);
     odd(r, 4, 1, "it is behind all others");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far two clocks are apart: from samples of known clocks with delays of all kinds, where the truth must lie within
+ * How far two clocks are apart: from samples of known clocks with delays of all kinds, where the truth must be within
  * the bar; and by a socket, between two threads that read one clock.
  */
 #include "unit/artifact_fixture.h"
@@ -16,7 +16,7 @@
 #include "host/rank_tree.h"
 
 #define N 64u
-#define SOON_NS UINT64_C(10000000000) /* a second, and a machine that stands still meanwhile */
+#define SOON_NS UINT64_C(10000000000) /* a second, and a machine that stops meanwhile */
 
 static uint64_t seed = 88172645463325252u;
 
@@ -28,7 +28,7 @@ static uint64_t random_below(uint64_t n)
     return seed % n;
 }
 
-/* A pair of clocks: ours is true time; the other's lies `offset` behind at time 0 and loses `ppb` of each second. */
+/* A pair of clocks: ours is true time; the other's is `offset` behind at time 0 and loses `ppb` of each second. */
 struct world {
     int64_t offset, ppb;
     uint64_t there, back; /* at least so long is each way, at most ten times as long */
@@ -279,7 +279,7 @@ static void both_ends_of_a_tree(void **state)
     assert_int_equal(c.method, TL_CLOCK_SAME);
     assert_int_equal(tl__rank_clock_read(fixture_path("rank2"), &c, NULL), 0);
     assert_int_equal(c.rank, 2);
-    assert_in_range(c.end.answers, 1, 64); /* all, unless the machine stood still */
+    assert_in_range(c.end.answers, 1, 64); /* all, unless the machine stopped */
     assert_in_range((uint64_t)(c.offset_ns < 0 ? -c.offset_ns : c.offset_ns), 0, c.error_ns);
 }
 

@@ -309,7 +309,7 @@ static void boundaries_that_go_backward_are_counted(void **state)
     BEGIN("o:0", 0, 0, 5, 3, 0, 0, 0, 0); /* the head before the tail */
     END("o:0", 0, 0, 5, 9, 0, 0, 0, 0);
     BEGIN("o:0", 0, 0, 5, 8, 0, 0, 0, 0); /* a head that went back */
-    BEGIN("p:0", 1, 1, 0, 0, 0, 0, 0, 0); /* another ring stands elsewhere */
+    BEGIN("p:0", 1, 1, 0, 0, 0, 0, 0, 0); /* another ring is elsewhere */
     u = usage_of();
     assert_int_equal(u.backward, 2);
     assert_int_equal(u.rings[0].use[TL_RING_TASKS].peak, 4);

@@ -35,7 +35,8 @@ static void rows_are_joined_on_the_core(void **state)
 {
     (void)state;
     world_init(&w, 2, 1, 2);
-    /* One task twice on core 1, and another core with the same register value: only (core, register) tells. */
+    /* One task twice on core 1, and another core with the same register value: only (core, register) distinguishes
+     * them. */
     (void)world_core(&w, 1, 7, 2, 300, 340);
     (void)world_core(&w, 1, 7, 1, 200, 240);
     (void)world_core(&w, 0, 7, 1, 210, 290);

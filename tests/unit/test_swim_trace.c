@@ -36,7 +36,7 @@ static void done(void)
     tl__swim_join_fini(&join);
 }
 
-/* How often `part` stands in the trace. */
+/* How often `part` is in the trace. */
 static unsigned count(const char *part)
 {
     unsigned n = 0;

@@ -302,7 +302,7 @@ static void a_long_unknown_kind_is_cut(void **state)
     tl__swimlane_fini(&s);
 }
 
-/* The run lies between the first anchor and the last, however many there are. */
+/* The run is between the first anchor and the last, however many there are. */
 static void the_last_anchor_stays(void **state)
 {
     char text[4000];

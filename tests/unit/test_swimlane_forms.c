@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chip_swimlane_records.json in the form of September 2026: equal to the older one where both say it, and what only
- * the newer one has: executions, streams, kinds that nobody knows. */
+ * the newer one has: executions, streams, unknown kinds. */
 #include "unit/swim_world.h"
 
 #include "analysis/swimlane/swim_sched.h"
@@ -111,8 +111,8 @@ static void both_forms_say_the_same(void **state)
     tl__swimlane_fini(&newer);
 }
 
-/* Register ids start again and task ids repeat: only the epoch tells two executions apart. */
-static void executions_are_told_apart(void **state)
+/* Register ids start again and task ids repeat: only the epoch distinguishes two executions. */
+static void executions_are_kept_apart(void **state)
 {
     struct swim_world w;
     struct tl_swimlane lane;
@@ -256,7 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(both_forms_say_the_same, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(executions_are_told_apart, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(executions_are_kept_apart, fixture_setup, fixture_teardown),
         cmocka_unit_test(kinds_and_streams_are_kept),
         cmocka_unit_test(rows_of_other_widths_are_named),
         cmocka_unit_test(tasks_are_named_by_their_runtime),

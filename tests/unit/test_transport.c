@@ -117,14 +117,14 @@ static void what_lies_outside_is_refused(void **state)
                              TL_EDEVICE);
             assert_int_equal(c.transport.ops->copy_to_device(&c.transport, TL_DEV_BASE - 1, &byte, 1), TL_EDEVICE);
         }
-        /* a range that nobody freed goes with the transport */
+        /* a range that was not freed is freed with the transport */
         assert_int_equal(c.transport.ops->alloc(&c.transport, 4096, &addr), 0);
         assert_non_null(c.transport.ops->reg(&c.transport, addr, 4096));
         fake_chip_fini(&c);
     }
 }
 
-/* How often the chip's memory file stands in this process's list of mappings. */
+/* How often the chip's memory file is in this process's list of mappings. */
 static unsigned mappings(void)
 {
     FILE *f = fopen("/proc/self/maps", "r");

@@ -119,7 +119,7 @@ static void a_large_value_does_not_cover_small_ones(void **state)
     assert_int_equal(compare(TL_FLOAT32, got, want, 1e-3).bad, 12);
 }
 
-static void the_first_bad_one_is_told_by_dim(void **state)
+static void the_first_bad_one_is_named_by_dim(void **state)
 {
     float got[24] = {0}, want[24] = {0};
     struct tl_comparison c;
@@ -239,7 +239,7 @@ int main(void)
         cmocka_unit_test(a_tolerance_of_an_output_acts_on_every_dtype),
         cmocka_unit_test(the_reduction_length_widens_the_default),
         cmocka_unit_test(a_large_value_does_not_cover_small_ones),
-        cmocka_unit_test(the_first_bad_one_is_told_by_dim),
+        cmocka_unit_test(the_first_bad_one_is_named_by_dim),
         cmocka_unit_test(nan_and_inf_have_their_own_rules),
         cmocka_unit_test(narrow_dtypes_are_compared_by_their_own_neighbours),
         cmocka_unit_test(integers_are_exact_beyond_what_a_double_holds),

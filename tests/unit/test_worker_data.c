@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters and data of a run: what prepare() and golden() see, and what they are told when they err. */
+/* Parameters and data of a run: what prepare() and golden() see, and what the error says when they err. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program's tables, checked entry by entry, and what stands in place of a program. */
+/* A program's tables, checked entry by entry, and what is given in place of a program. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <signal.h>
