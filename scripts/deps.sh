@@ -10,7 +10,7 @@
 # Installs what is missing (needs root), and is silent when nothing is.
 set -euo pipefail
 
-# libc6-dev stands here because gcc merely recommends it.
+# libc6-dev is here because gcc merely recommends it.
 build=(gcc g++ libc6-dev clang cmake ninja-build pkg-config libxxhash-dev libyajl-dev libpfm4-dev libjs-d3 zlib1g-dev git)
 check=(libcmocka-dev locales clang-format clang-tidy libclang-rt-14-dev cppcheck spin valgrind gdb strace mandoc universal-ctags
        graphviz python3 python3-numpy ccache chromium openmpi-bin)
