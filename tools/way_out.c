@@ -188,10 +188,13 @@ TL_API int pthread_sigqueue(pthread_t thread, int signal_number, const union sig
 
 TL_API int sigqueue(pid_t process, int signal_number, const union sigval value)
 {
-    sent_to_self(process == getpid(), signal_number);
-    if (this_thread_takes(process, signal_number))
-        return NEXT(pthread_sigqueue, int (*)(pthread_t, int, union sigval))(pthread_self(), signal_number, value);
-    return NEXT(sigqueue, int (*)(pid_t, int, union sigval))(process, signal_number, value);
+    siginfo_t info = {.si_signo = signal_number, .si_code = SI_QUEUE};
+
+    /* Assigned: in an initializer the members of a union, which si_pid and si_value are in, replace one another. */
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value = value;
+    return (int)syscall(SYS_rt_sigqueueinfo, process, signal_number, &info);
 }
 
 /* ---- exec: each of the family, and then the C library's own ---- */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program of test_run_leaving.c: its code leaves in one of many ways, or makes a child that does. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -47,6 +49,7 @@ static void *send_to(void *thread)
 static void send_signal(int64_t way)
 {
     pthread_t self = pthread_self(), sender;
+    siginfo_t queued = {.si_signo = SIGUSR1, .si_code = SI_QUEUE};
     struct sigevent to_process = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
     timer_t timer;
 
@@ -71,6 +74,10 @@ static void send_signal(int64_t way)
         (void)sigqueue(getpid(), SIGTERM, (union sigval){.sival_int = 1});
         (void)sleep(5);
         break;
+    case WAY_SYSCALL_SIGQUEUE:
+        (void)syscall(SYS_rt_sigqueueinfo, getpid(), SIGUSR1, &queued);
+        (void)sleep(5);
+        break;
     case WAY_KILL_HARD:
         (void)kill(getpid(), SIGKILL);
         break;
@@ -92,6 +99,39 @@ static void send_signal(int64_t way)
     default:
         break;
     }
+}
+
+static siginfo_t taken;
+
+static void take(int signal_number, siginfo_t *info, void *context)
+{
+    (void)signal_number;
+    (void)context;
+    taken = *info;
+}
+
+/* Sent to its own process, a signal has what sigqueue() promises; where the system takes no more, the call says so. */
+static void queue_to_itself(void)
+{
+    const struct sigaction by_take = {.sa_sigaction = take, .sa_flags = SA_SIGINFO};
+    const union sigval value = {.sival_int = 4711};
+    struct rlimit usual = {0}, full;
+    int rc;
+
+    (void)sigaction(SIGRTMIN, &by_take, NULL);
+    if (sigqueue(getpid(), SIGRTMIN, value) != 0 || taken.si_code != SI_QUEUE || taken.si_pid != getpid() ||
+        taken.si_uid != getuid() || taken.si_value.sival_int != 4711)
+        abort();
+    (void)getrlimit(RLIMIT_SIGPENDING, &usual);
+    full = usual;
+    full.rlim_cur = 0;
+    (void)setrlimit(RLIMIT_SIGPENDING, &full);
+    errno = 0;
+    rc = sigqueue(getpid(), SIGRTMIN, value);
+    if (rc != -1 || errno != EAGAIN)
+        abort();
+    (void)setrlimit(RLIMIT_SIGPENDING, &usual);
+    (void)signal(SIGRTMIN, SIG_DFL);
 }
 
 static void leave(int64_t way)
@@ -122,6 +162,7 @@ static void leave(int64_t way)
     case WAY_SYSCALL_KILL:
     case WAY_PTHREAD_KILL:
     case WAY_SIGQUEUE:
+    case WAY_SYSCALL_SIGQUEUE:
     case WAY_KILL_HARD:
     case WAY_THREAD_KILL_HARD:
     case WAY_ALARM:
@@ -157,6 +198,9 @@ static void leave(int64_t way)
         (void)signal(SIGUSR1, SIG_IGN);
         (void)raise(SIGUSR1);
         (void)signal(SIGUSR1, SIG_DFL);
+        break;
+    case WAY_SIGQUEUE_HANDLED:
+        queue_to_itself();
         break;
     case WAY_CHILD_STAYS:
         child = fork();

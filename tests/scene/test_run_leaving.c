@@ -17,8 +17,8 @@ static const char *const who[] = {"kernel \"leaver\"", "the orchestration", "gol
                                   "prepare() of leaver"};
 static const char *const calls[WAYS_OUT] = {"",        "exit(0)",  "_exit(0)",      "quick_exit()", "pthread_exit()",
                                             "execv()", "execlp()", "exit_group(0)", "SIGTERM",      "SIGUSR1",
-                                            "SIGUSR1", "SIGUSR2",  "SIGTERM",       "SIGKILL",      "SIGKILL",
-                                            "SIGALRM", "SIGUSR1",  "SIGUSR2"};
+                                            "SIGUSR1", "SIGUSR2",  "SIGTERM",       "SIGUSR1",      "SIGKILL",
+                                            "SIGKILL", "SIGALRM",  "SIGUSR1",       "SIGUSR2"};
 static const struct {
     int number;
     const char *name;
