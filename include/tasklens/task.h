@@ -59,8 +59,7 @@ struct tl_task_args {
 #endif
 /* clang-format on */
 
-/* An argument that the task writes may share no element with another one, unless that is a no_dep: refused at submit.
- * */
+/* An argument that the task writes may share no element with another one, unless that is a no_dep; submit refuses it. */
 void tl_add_input(struct tl_task_args *args, const struct tl_tensor *t);
 void tl_add_inout(struct tl_task_args *args, const struct tl_tensor *t);
 /* `t->buffer == 0`: the runtime allocates at submit and writes the result to *t, which must live until then.

@@ -45,8 +45,8 @@ struct tl_transport_desc {
     struct tl_bell_page *bells;
     int (*alloc)(void *ctx, uint64_t bytes, uint64_t *ret_addr);
     void (*free)(void *ctx, uint64_t addr);
-    void (*lost)(
-        void *ctx); /* a copy failed: nothing can be said to the device, and it must not wait. Any thread; or NULL */
+    /* A copy failed: nothing can be said to the device, and it must not wait. Any thread. Or NULL. */
+    void (*lost)(void *ctx);
     void *ctx;
 };
 

@@ -37,11 +37,11 @@ struct tl_scheduler {
     uint64_t stamp; /* its last one, device cycles */
     struct tl_phases phases;
     struct tl_core_role *cores[TL_KIND_COUNT][TL_MAX_CLUSTERS]; /* NULL: the chip's clusters have none of the kind */
-    _Alignas(
-        64) tl_au64 retired; /* tasks; writer: guard; readers: anyone (relaxed figure, D8 for the end of the run) */
-    tl_au64 last_task;       /* 1 + the id of the last of them; writer: guard; readers: the watch (relaxed figure) */
-    tl_au64 last_reported;   /* `retired` when the watch last reported it; writers: the watch, the report */
-    tl_au32 has_work;        /* hint: held, local or captured work is waiting */
+    /* Tasks; writer: guard; readers: anyone (relaxed figure, D8 for the end of the run). */
+    _Alignas(64) tl_au64 retired;
+    tl_au64 last_task;     /* 1 + the id of the last of them; writer: guard; readers: the watch (relaxed figure) */
+    tl_au64 last_reported; /* `retired` when the watch last reported it; writers: the watch, the report */
+    tl_au32 has_work;      /* hint: held, local or captured work is waiting */
 };
 
 /* Whether each cluster of the chip has a core of the kind (enum tl_core_kind). */

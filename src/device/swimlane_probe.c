@@ -33,8 +33,7 @@ void tl__timing_end(struct tl_device *d)
         pair->device_cycles = tl__clock_pair(&d->clock, &pair->host_before_ns, &pair->host_after_ns);
 }
 
-/* --- subtasks -------------------------------------------------------------------------------------------------------
- * */
+/* --- subtasks --------------------------------------------------------------------------------------------------- */
 
 /* 0 at level 1, which does not stamp it. */
 static uint32_t receive_cycles(const struct tl_scheduler *s, const struct tl_token *token)

@@ -12,16 +12,14 @@ struct tl_chip_ops {
     /* Makes device memory of c->memory.bytes, all zero, and sets c->mapping if this process reaches it by pointers. 0,
      * or a code with a line, and nothing is left. */
     int (*memory_make)(struct tl_chip *c, struct tl_error *reterr);
-    /* `abandon`: a thread of the chip may still use the mapping, which then stays. Also called if memory_make failed.
-     * */
+    /* `abandon`: a thread of the chip may still use the mapping, which then stays. Called too if memory_make failed. */
     void (*memory_end)(struct tl_chip *c, bool abandon);
     /* No block uses [at, at + bytes), whole pages, any more: returns them to the system. Any thread. */
     void (*memory_give_back)(struct tl_chip *c, uint64_t at, uint64_t bytes);
     /* Copies at an offset, which the caller has checked. 0 or TL_EIO. Any thread. */
     int (*copy_in)(struct tl_chip *c, uint64_t at, const void *data, uint64_t bytes);
     int (*copy_out)(struct tl_chip *c, void *data, uint64_t at, uint64_t bytes);
-    /* One aligned word, as one access: after all that was copied in before it, before all that is copied out after it.
-     * */
+    /* One aligned word, as one access: after what was copied in before it, before what is copied out after it. */
     int (*store)(struct tl_chip *c, uint64_t at, uint64_t word);
     int (*load)(struct tl_chip *c, uint64_t at, uint64_t *ret_word);
     /* Starts a chip over c->memory and c->bells; its READY comes by tl__chip_deliver. */

@@ -25,8 +25,7 @@ struct tl_memory_extent {
 
 struct tl_sim_memory {
     uint64_t bytes;
-    /* Called for the whole pages [at, at + bytes) of a kept block that was freed, with the lock held. NULL: not called.
-     * */
+    /* Called for the whole pages [at, at + bytes) of a kept block that was freed, with the lock held; NULL: not. */
     void (*give_back)(void *ctx, uint64_t at, uint64_t bytes);
     void *ctx;
     tl_au32 lock;                   /* 0 free, 1 held, 2 held and waited for */

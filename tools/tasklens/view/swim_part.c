@@ -44,7 +44,7 @@ static bool parse_time(const char *text, int64_t *ret_ps)
     return false;
 }
 
-/* A task means its first dispatch or start, or for its last end. */
+/* A task means its first dispatch or start, or, with `last`, its last end. */
 static int moment(const char *command, const char *option, const char *text, const struct tl_swim_join *join, bool last,
                   int64_t *ret_ps)
 {
