@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/prefix.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "write_all.h"
 
 #define LINE_BYTES 4096
 
@@ -14,21 +15,6 @@ struct stream {
     size_t used; /* of line: the prefix and what has been printed behind it */
     char line[LINE_BYTES];
 };
-
-static int put(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, bytes, n);
-
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return -1;
-        bytes += done;
-        n -= (size_t)done;
-    }
-    return 0;
-}
 
 static ssize_t take(void *cookie, const char *bytes, size_t n)
 {
@@ -42,7 +28,7 @@ static ssize_t take(void *cookie, const char *bytes, size_t n)
         s->line[s->used++] = bytes[i];
         if (bytes[i] != '\n' && s->used < LINE_BYTES)
             continue;
-        if (put(s->fd, s->line, s->used) != 0)
+        if (tl__write_all(s->fd, s->line, s->used) != 0)
             return 0;
         s->used = 0;
     }

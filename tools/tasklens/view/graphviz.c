@@ -17,26 +17,12 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "write_all.h"
 
 extern char **environ;
 
 /* Its standard streams are files in memory: so neither side waits for the other however much is written. */
 enum { IN, OUT, ERR, STREAMS };
-
-static int write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, bytes, n);
-
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return -1;
-        bytes += done;
-        n -= (size_t)done;
-    }
-    return lseek(fd, 0, SEEK_SET) == 0 ? 0 : -1;
-}
 
 /* All of a stream, with a zero byte behind it; NULL if it cannot be had. */
 static char *read_all(int fd, size_t *ret_bytes)
@@ -128,7 +114,7 @@ static int lay_out(const struct tl_graphviz *g, const int fds[STREAMS], char **r
     int status = 0, problem;
     pid_t pid = 0;
 
-    if (write_all(fds[IN], g->input, g->bytes) != 0)
+    if (tl__write_all(fds[IN], g->input, g->bytes) != 0 || lseek(fds[IN], 0, SEEK_SET) != 0)
         return tl__fail(reterr, TL_EIO, "cannot keep the input of %s: %s", g->engine, strerror(errno));
     problem = start(g, fds, &pid);
     if (problem == ENOENT)
